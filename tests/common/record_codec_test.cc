@@ -1,0 +1,73 @@
+#include "common/record_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace fetchbench {
+namespace {
+
+std::vector<Record> Typical(size_t n) {
+  std::mt19937_64 random(1);
+  std::vector<Record> records(n);
+  for (size_t i = 0; i < n; ++i) {
+    Record& r = records[i];
+    r.index = random() % 10'000'000;
+    r.outcome = i % 10 == 0 ? Outcome::kDnsNotFound : Outcome::kStatus;
+    r.status = i % 10 == 0 ? 0 : 200;
+    if (i % 10 == 0) r.error = "NXDOMAIN";
+    r.start_us = 1'700'000'000'000'000 + static_cast<int64_t>(random() % 15'000'000);
+    r.duration_us = static_cast<int64_t>(random() % 5'000'000);
+    r.dns_us = static_cast<int64_t>(random() % 200'000);
+    r.connect_us = static_cast<int64_t>(random() % 200'000);
+    r.tls_us = static_cast<int64_t>(random() % 200'000);
+    r.first_byte_us = static_cast<int64_t>(random() % 2'000'000);
+    r.body_bytes = static_cast<int64_t>(random() % 2'000'000);
+    r.wire_bytes = r.body_bytes + 5'000;
+    r.redirects = 1;
+    r.remote_address = "127.64.1." + std::to_string(random() % 256) + ":443";
+    r.http_version = "1.1";
+    r.tls_version = "1.3";
+  }
+  return records;
+}
+
+TEST(RecordCodecTest, RecordsSurviveTheRoundTrip) {
+  const auto records = Typical(1'000);
+  const auto decoded = DecodeRecords(EncodeRecords(records));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, records);
+}
+
+TEST(RecordCodecTest, ABatchOf1000CostsLessThan64BytesARecordBesideItsStrings) {
+  const v1::RecordBatch batch = EncodeRecords(Typical(1'000));
+  size_t texts = 0;
+  for (const auto& text : batch.texts()) texts += text.size() + 2;
+  EXPECT_LT((batch.ByteSizeLong() - texts) / 1'000, 64u);
+}
+
+TEST(RecordCodecTest, AnEmptyBatchIsValid) {
+  const auto decoded = DecodeRecords(v1::RecordBatch());
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_TRUE(decoded->empty());
+}
+
+TEST(RecordCodecTest, HostileBatchesAreRefused) {
+  v1::RecordBatch batch = EncodeRecords(Typical(3));
+  v1::RecordBatch shorter = batch;
+  shorter.mutable_status()->RemoveLast();
+  EXPECT_FALSE(DecodeRecords(shorter).ok());
+  v1::RecordBatch bad_ref = batch;
+  bad_ref.set_http_version_ref(0, 99);
+  EXPECT_FALSE(DecodeRecords(bad_ref).ok());
+  v1::RecordBatch bad_outcome = batch;
+  bad_outcome.set_outcome(0, static_cast<v1::Outcome>(99));
+  EXPECT_FALSE(DecodeRecords(bad_outcome).ok());
+  v1::RecordBatch huge = batch;
+  huge.set_index_delta(1, std::numeric_limits<int64_t>::min());
+  huge.set_start_delta_us(1, std::numeric_limits<int64_t>::max());
+  EXPECT_TRUE(DecodeRecords(huge).ok());
+}
+
+}  // namespace
+}  // namespace fetchbench
