@@ -31,7 +31,6 @@ fb_configure() {
 fb_build() {
   local preset=$1 folder="$fb_root/build/$1" lock status=0
   shift
-  [[ ${FETCHBENCH_NO_BUILD:-} ]] && return 0
   mkdir -p "$folder"
   exec {lock}>"$folder/.setup.lock"
   flock -n "$lock" || { fb_note "fetchbench: waiting for another build of build/$preset"; flock "$lock"; }
@@ -44,13 +43,15 @@ fb_build() {
   ((status == 0)) || fb_die 1 "the build of build/$preset failed; the messages are above"
 }
 
-# fb_program NAME: the path of a built program of the Release build.
+# fb_program NAME: the path of a built program: of the Release build, or of the folder FETCHBENCH_BIN.
 fb_program() {
-  echo "$fb_root/build/release/bin/fetchbench-$1"
+  echo "${FETCHBENCH_BIN:-$fb_root/build/release/bin}/fetchbench-$1"
 }
 
-# fb_ready: packages and programs, as every command that runs one needs them.
+# fb_ready: packages and programs, as every command that runs one needs them. Programs of one's own
+# choice (FETCHBENCH_BIN) are taken as they are.
 fb_ready() {
+  [[ -z ${FETCHBENCH_BIN:-} ]] || return 0
   fb_install_packages build
   fb_build release "${fb_programs[@]}"
 }
