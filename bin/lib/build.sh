@@ -43,6 +43,16 @@ fb_build() {
   ((status == 0)) || fb_die 1 "the build of build/$preset failed; the messages are above"
 }
 
+# fb_build_fuzz: builds the fuzz targets, by name because clang need not build the rest; their names are then
+# in fb_fuzz_targets.
+fb_build_fuzz() {
+  fb_configure fuzz
+  mapfile -t fb_fuzz_targets < <(ninja -C "$fb_root/build/fuzz" -t targets all |
+    sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$/\1/p')
+  ((${#fb_fuzz_targets[@]} > 0)) || fb_die 1 "the preset fuzz has no fuzz target"
+  fb_build fuzz "${fb_fuzz_targets[@]}"
+}
+
 # fb_program NAME: the path of a built program: of the Release build, or of the folder FETCHBENCH_BIN.
 fb_program() {
   echo "${FETCHBENCH_BIN:-$fb_root/build/release/bin}/fetchbench-$1"

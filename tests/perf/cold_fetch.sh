@@ -59,6 +59,6 @@ done
 for client in native curl ab hey; do
   goal=''
   [[ $client != native ]] || goal='below hey'
-  perf_row "CPU a fetch, $client" "$(perf_median <"$work/$client")" µs "$goal" "$(perf_spread <"$work/$client")"
+  perf_row "CPU a fetch, $client" "$(perf_median <"$work/$client")" us "$goal" "$(perf_spread <"$work/$client")"
 done
 perf_row 'native / curl' "$(perf_median <"$work/ratio")" '' 'at most 0.45' "$(perf_spread <"$work/ratio"), by round"

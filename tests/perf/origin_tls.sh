@@ -19,4 +19,4 @@ for ((round = 1; round <= perf_rounds; round++)); do
   jq -r .lateness_us.p99 "$work/seen" >>"$work/late"
 done
 perf_row 'TLS connections a core' "$(perf_median <"$work/rate")" 1/s 'at least 2500' "$(perf_spread <"$work/rate")"
-perf_row 'origin lateness p99' "$(perf_median <"$work/late")" µs 'at most 5000' "$(perf_spread <"$work/late")"
+perf_row 'origin lateness p99' "$(perf_median <"$work/late")" us 'at most 5000' "$(perf_spread <"$work/late")"
