@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/net.h"
 #include "origin/exchange.h"
@@ -11,7 +14,23 @@
 // profile, so that a test can meet one fault at a time.
 namespace fetchbench::origin {
 
+struct AddressBook;
+struct DnsQuery;
+
 inline constexpr std::string_view kConformanceDomain = "conformance.test";
+
+// One query as a behaviour sees it.
+struct DnsAsked {
+  const DnsQuery& query;
+  bool tcp;
+  const AddressBook& addresses;
+};
+
+// One message in reply, `delay` after the query; over TCP the length in front is added.
+struct DnsAnswer {
+  Micros delay{0};
+  std::string message;
+};
 
 // One named behaviour. `serve` answers every request to the host, over http and https alike; a host
 // whose DNS, address or TLS plan never lets a request through may leave it null. Tables of these
@@ -21,6 +40,16 @@ struct ConformanceHost {
   DnsPlan dns{};          // with dns.addresses for the connect phase
   TlsPlan tls{};
   Task<> (*serve)(Exchange) = nullptr;
+
+  // Replaces `dns` but for its addresses: the messages to send, none or several.
+  std::vector<DnsAnswer> (*answer_dns)(const DnsAsked&) = nullptr;
+
+  // Takes the place of `serve` and runs as soon as a plain connection to this host is accepted,
+  // before anything is read of it; its request is empty but for the host.
+  Task<> (*on_accept)(Exchange) = nullptr;
+
+  // Written in the clear in reply to the ClientHello, before tls.breaks happens.
+  std::string_view hello_answer = {};
 };
 
 // The behaviour of that name, or null. Names with several labels are looked up by their last one:
@@ -28,13 +57,24 @@ struct ConformanceHost {
 // `host` is in lower case; null for hosts outside kConformanceDomain.
 const ConformanceHost* FindBehaviour(std::string_view host);
 
+// The label that names the behaviour: "a.plain.conformance.test" -> "plain"; empty for hosts outside
+// kConformanceDomain.
+std::string_view BehaviourLabel(std::string_view host);
+
 // Whether `host` belongs to the named behaviours at all (unknown ones do not exist in DNS).
 bool IsConformanceHost(std::string_view host);
 
 // All of them, for tests that compare them with tests/conformance/behaviours.json.
 std::span<const ConformanceHost* const> AllBehaviours();
 
-// The tables, one a file.
-std::span<const ConformanceHost> ExampleBehaviours();
+// The tables, one a family and file.
+std::span<const ConformanceHost> DnsBehaviours();
+std::span<const ConformanceHost> ConnectBehaviours();
+std::span<const ConformanceHost> TlsBehaviours();
+std::span<const ConformanceHost> HeaderBehaviours();
+std::span<const ConformanceHost> FramingBehaviours();
+std::span<const ConformanceHost> BodyBehaviours();
+std::span<const ConformanceHost> TimeoutBehaviours();
+std::span<const ConformanceHost> RedirectBehaviours();
 
 }  // namespace fetchbench::origin
