@@ -102,19 +102,19 @@ enum class HttpBreak : uint8_t {
   kResetInBody,  // half of the body, then a reset
 };
 
+// Where an https request for "/" is sent; the place it is sent to answers.
 enum class RedirectKind : uint8_t {
   kNone,
-  kToHttp,   // https://host/ -> http://host/, which answers
-  kToWww,    // https://site/ -> https://www.site/, which answers
-  kToApex,   // https://www.site/ -> https://site/, which answers
-  kToHttps,  // http://host/ -> https://host/
-  kToPath,   // / -> /start, which answers
+  kToHttp,  // http://host/
+  kToWww,   // https://www.host/
+  kToPath,  // /start
 };
 
 struct HttpPlan {
-  RedirectKind redirect = RedirectKind::kNone;  // of an https request for "/"
-  HttpBreak breaks = HttpBreak::kNone;          // of the final response
-  int status = 200;                             // of the final response
+  RedirectKind redirect = RedirectKind::kNone;
+  bool upgrade_http = false;            // http://host/ is redirected to https://host/
+  HttpBreak breaks = HttpBreak::kNone;  // of the final response
+  int status = 200;                     // of the final response
   Framing framing = Framing::kContentLength;
   bool keep_alive = true;
   Micros first_byte{0};           // from the request to the status line, each hop
