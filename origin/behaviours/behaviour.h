@@ -57,8 +57,8 @@ struct ConformanceHost {
 // `host` is in lower case; null for hosts outside kConformanceDomain.
 const ConformanceHost* FindBehaviour(std::string_view host);
 
-// The label that names the behaviour: "a.plain.conformance.test" -> "plain"; empty for hosts outside
-// kConformanceDomain.
+// The label that names the behaviour: "a.plain.conformance.test" -> "plain"; empty for hosts
+// outside kConformanceDomain.
 std::string_view BehaviourLabel(std::string_view host);
 
 // Whether `host` belongs to the named behaviours at all (unknown ones do not exist in DNS).

@@ -16,7 +16,8 @@ constexpr uint64_t kMib = 1024 * 1024;
 
 // "hello world\n" as gzip writes it; its inner 14 bytes are the same as raw deflate.
 constexpr std::string_view kGzip =
-    "\037\213\010\000\000\000\000\000\002\003\313\110\315\311\311\127\050\317\057\312\111\341\002\000"
+    "\037\213\010\000\000\000\000\000\002\003\313\110\315\311\311\127\050\317\057\312\111\341\002"
+    "\000"
     "\055\073\010\257\014\000\000\000"sv;
 static_assert(kGzip.size() == 32);
 

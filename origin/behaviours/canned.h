@@ -22,7 +22,7 @@ struct Canned {
   std::string_view status = "HTTP/1.1 200 OK";
   std::string_view lines = "";  // further header lines, each with its CRLF
   std::string_view body = kHello;
-  bool length = true;        // a Content-Length of 12, whatever the body
+  bool length = true;         // a Content-Length of 12, whatever the body
   std::string_view raw = {};  // when not empty: the whole answer, in place of all of the above
   After after = After::kHold;
 };

@@ -17,9 +17,7 @@ constexpr std::array kCanned = {
     Canned{.name = "reset-in-headers", .raw = kHalfAHead, .after = After::kReset},
     Canned{.name = "close-in-headers", .raw = kHalfAHead, .after = After::kClose},
     Canned{.name = "keep-alive-then-pause", .lines = "Connection: keep-alive\r\n"},
-    Canned{.name = "connection-close",
-           .lines = "Connection: close\r\n",
-           .after = After::kClose},
+    Canned{.name = "connection-close", .lines = "Connection: close\r\n", .after = After::kClose},
 };
 
 Task<> ResetAtOnce(Exchange exchange) {

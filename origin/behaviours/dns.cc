@@ -75,7 +75,9 @@ std::string WireAddress(uint32_t address) {
 
 template <Rcode kRcode>
 Answers AnswerCode(const DnsAsked& asked) {
-  return One(EncodeReply(asked.query, {.rcode = kRcode}));
+  DnsReply reply;
+  reply.rcode = kRcode;
+  return One(EncodeReply(asked.query, reply));
 }
 
 std::string ForgedReply(const DnsAsked& asked) {
@@ -100,7 +102,10 @@ Answers AnswerOtherQuestion(const DnsAsked& asked) {
   query.question = WireName("other." + query.name);
   Append16(query.question, query.type);
   Append16(query.question, query.klass);
-  return One(EncodeReply(query, {.addresses = {asked.addresses.refusing.front()}, .ttl_s = kTtl}));
+  DnsReply reply;
+  reply.ttl_s = kTtl;
+  reply.addresses = {asked.addresses.refusing.front()};
+  return One(EncodeReply(query, reply));
 }
 
 Answers AnswerCnameChain(const DnsAsked& asked) {
@@ -174,29 +179,23 @@ constexpr std::array kTable = {
     ConformanceHost{.name = "dns-notimp", .answer_dns = AnswerCode<Rcode::kNotImp>},
     ConformanceHost{.name = "dns-no-address", .dns = {.kind = DnsKind::kEmpty}},
     ConformanceHost{.name = "dns-silent", .dns = {.kind = DnsKind::kSilent}},
-    ConformanceHost{.name = "dns-answers-after-one-second",
-                    .dns = {.delay = seconds(1)},
-                    .serve = ServeHello},
+    ConformanceHost{
+        .name = "dns-answers-after-one-second", .dns = {.delay = seconds(1)}, .serve = ServeHello},
     ConformanceHost{.name = "dns-answers-after-the-deadline",
                     .dns = {.delay = seconds(4)},
                     .serve = ServeHello},
-    ConformanceHost{.name = "dns-truncated-udp",
-                    .dns = {.truncate_udp = true},
-                    .serve = ServeHello},
-    ConformanceHost{.name = "dns-wrong-id-first",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerForgedFirst},
+    ConformanceHost{
+        .name = "dns-truncated-udp", .dns = {.truncate_udp = true}, .serve = ServeHello},
+    ConformanceHost{
+        .name = "dns-wrong-id-first", .serve = ServeHello, .answer_dns = AnswerForgedFirst},
     ConformanceHost{.name = "dns-wrong-id-only", .answer_dns = AnswerForgedOnly},
     ConformanceHost{.name = "dns-wrong-question", .answer_dns = AnswerOtherQuestion},
     ConformanceHost{.name = "dns-garbage", .dns = {.kind = DnsKind::kMalformed}},
-    ConformanceHost{.name = "dns-cname-chain",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerCnameChain},
+    ConformanceHost{.name = "dns-cname-chain", .serve = ServeHello, .answer_dns = AnswerCnameChain},
     ConformanceHost{.name = "dns-cname-loop", .answer_dns = AnswerCnameLoop},
     ConformanceHost{.name = "dns-cname-without-address", .answer_dns = AnswerCnameAlone},
-    ConformanceHost{.name = "dns-many-addresses",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerManyAddresses},
+    ConformanceHost{
+        .name = "dns-many-addresses", .serve = ServeHello, .answer_dns = AnswerManyAddresses},
     ConformanceHost{.name = "dns-dead-then-good-address",
                     .dns = {.addresses = kRefusingThenServing},
                     .serve = ServeHello},
@@ -207,15 +206,12 @@ constexpr std::array kTable = {
                     .dns = {.addresses = All3(AddressKind::kRefusing)}},
     ConformanceHost{.name = "dns-only-black-hole-addresses",
                     .dns = {.addresses = All3(AddressKind::kBlackHole)}},
-    ConformanceHost{.name = "dns-dead-ipv6-and-good-ipv4",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerDeadIpv6},
-    ConformanceHost{.name = "dns-aaaa-servfail",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerNoAaaaServfail},
-    ConformanceHost{.name = "dns-aaaa-silent",
-                    .serve = ServeHello,
-                    .answer_dns = AnswerNoAaaaSilent},
+    ConformanceHost{
+        .name = "dns-dead-ipv6-and-good-ipv4", .serve = ServeHello, .answer_dns = AnswerDeadIpv6},
+    ConformanceHost{
+        .name = "dns-aaaa-servfail", .serve = ServeHello, .answer_dns = AnswerNoAaaaServfail},
+    ConformanceHost{
+        .name = "dns-aaaa-silent", .serve = ServeHello, .answer_dns = AnswerNoAaaaSilent},
     ConformanceHost{.name = "dns-zero-ttl", .dns = {.ttl_s = 0}, .serve = ServeHello},
 };
 

@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 
 constexpr std::array kLengths = {
     Canned{.name = "body-shorter-than-announced", .body = "hello ", .after = After::kClose},
-    Canned{.name = "body-longer-than-announced", .body = "hello world\nand more that is not part of it"},
+    Canned{.name = "body-longer-than-announced",
+           .body = "hello world\nand more that is not part of it"},
     Canned{.name = "body-announced-never-sent", .body = ""},
     Canned{.name = "body-announced-then-close", .body = "", .after = After::kClose},
     Canned{.name = "no-length-and-close", .length = false, .after = After::kClose},
@@ -104,7 +105,8 @@ constexpr std::array kChunks = {
            .length = false,
            .after = After::kClose},
     Canned{.name = "content-length-and-chunked", .lines = kChunked, .body = kOneChunk},
-    Canned{.name = "transfer-encoding-identity", .lines = "Transfer-Encoding: identity\r\n",
+    Canned{.name = "transfer-encoding-identity",
+           .lines = "Transfer-Encoding: identity\r\n",
            .after = After::kClose},
     Canned{.name = "transfer-encoding-unknown",
            .lines = "Transfer-Encoding: foo\r\n",

@@ -45,8 +45,7 @@ Task<> ServeRedirectThenSilence(Exchange exchange) {
     co_return;
   }
   exchange.KeepAlive();
-  co_await exchange.Write(
-      "HTTP/1.1 302 Found\r\nLocation: /silence\r\nContent-Length: 0\r\n\r\n");
+  co_await exchange.Write("HTTP/1.1 302 Found\r\nLocation: /silence\r\nContent-Length: 0\r\n\r\n");
 }
 
 // "/" -> "/1" -> ... "/10", each after 400 ms.
@@ -58,8 +57,8 @@ Task<> ServeSlowRedirects(Exchange exchange) {
     co_await ServeHello(exchange);
     co_return;
   }
-  co_await exchange.Write(fmt::format(
-      "HTTP/1.1 302 Found\r\nLocation: /{}\r\nContent-Length: 0\r\n\r\n", hop + 1));
+  co_await exchange.Write(
+      fmt::format("HTTP/1.1 302 Found\r\nLocation: /{}\r\nContent-Length: 0\r\n\r\n", hop + 1));
 }
 
 constexpr std::array kServed = {
