@@ -151,6 +151,13 @@ absl::StatusOr<CertificateStore> CertificateStore::Create() {
   return store;
 }
 
+EVP_PKEY* CertificateStore::KeyOf(CertificateKind kind) {
+  if (kind != CertificateKind::kRsa) return leaf_key_.get();
+  constexpr unsigned int kRsaBits = 2048;
+  if (rsa_key_ == nullptr) rsa_key_.reset(EVP_RSA_gen(kRsaBits));
+  return rsa_key_.get();
+}
+
 CertificatePtr CertificateStore::Issue(std::string_view host, CertificateKind kind) {
   const Ca& ca = kind == CertificateKind::kUnknownCa ? unknown_ca_ : ca_;
   const bool self_signed = kind == CertificateKind::kSelfSigned;
@@ -164,15 +171,18 @@ CertificatePtr CertificateStore::Issue(std::string_view host, CertificateKind ki
   SetName(X509_get_subject_name(leaf.get()),
           name.size() <= kMaxCommonName ? name : name.substr(0, kMaxCommonName));
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(issuer));
-  X509_set_pubkey(leaf.get(), leaf_key_.get());
-  const bool ok =
-      AddExtension(leaf.get(), issuer, NID_basic_constraints, "critical,CA:FALSE") &&
-      AddExtension(leaf.get(), issuer, NID_key_usage, "critical,digitalSignature") &&
-      AddExtension(leaf.get(), issuer, NID_ext_key_usage, "serverAuth") &&
-      AddExtension(leaf.get(), issuer, NID_subject_key_identifier, "hash") &&
-      AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      AddAlternativeName(leaf.get(), name) &&
-      X509_sign(leaf.get(), self_signed ? leaf_key_.get() : ca.key.get(), EVP_sha256()) > 0;
+  EVP_PKEY* key = KeyOf(kind);
+  X509_set_pubkey(leaf.get(), key);
+  const bool named = kind != CertificateKind::kCommonNameOnly;
+  const char* usage = kind == CertificateKind::kRsa ? "critical,digitalSignature,keyEncipherment"
+                                                    : "critical,digitalSignature";
+  const bool ok = AddExtension(leaf.get(), issuer, NID_basic_constraints, "critical,CA:FALSE") &&
+                  AddExtension(leaf.get(), issuer, NID_key_usage, usage) &&
+                  AddExtension(leaf.get(), issuer, NID_ext_key_usage, "serverAuth") &&
+                  AddExtension(leaf.get(), issuer, NID_subject_key_identifier, "hash") &&
+                  AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
+                  (!named || AddAlternativeName(leaf.get(), name)) &&
+                  X509_sign(leaf.get(), self_signed ? key : ca.key.get(), EVP_sha256()) > 0;
   if (!ok) return nullptr;
   return leaf;
 }

@@ -10,10 +10,13 @@
 #include "origin/exchange.h"
 #include "origin/host_plan.h"
 
+struct ssl_st;
+
 // Named behaviours: the hosts <name>.conformance.test, written by hand instead of drawn from a
 // profile, so that a test can meet one fault at a time.
 namespace fetchbench::origin {
 
+class CertificateStore;
 struct AddressBook;
 struct DnsQuery;
 
@@ -47,6 +50,9 @@ struct ConformanceHost {
   // Takes the place of `serve` and runs as soon as a plain connection to this host is accepted,
   // before anything is read of it; its request is empty but for the host.
   Task<> (*on_accept)(Exchange) = nullptr;
+
+  // Called once the ClientHello is known and the certificate is set; false fails the handshake.
+  bool (*prepare_tls)(ssl_st*, CertificateStore&) = nullptr;
 
   // Written in the clear in reply to the ClientHello, before tls.breaks happens.
   std::string_view hello_answer = {};
