@@ -16,6 +16,10 @@
 #include "tests/conformance/programs.h"
 
 namespace fetchbench::conformance {
+
+// What gtest shows of a parameter.
+void PrintTo(const Behaviour& behaviour, std::ostream* out) { *out << behaviour.url; }
+
 namespace {
 
 namespace json = boost::json;
@@ -34,7 +38,7 @@ const std::vector<Behaviour>& Table() {
 }
 
 // What the fetcher said and what the origin saw; made once for all cases.
-struct MatrixRun {
+struct MatrixResult {
   absl::Status status = absl::OkStatus();
   std::multimap<std::string, Record> records;  // by URL
   std::map<std::string, json::object> seen;    // GET /v1/hosts/NAME by behaviour's name
@@ -69,7 +73,7 @@ std::vector<std::string> FetcherCommand(const json::object& config, const std::s
   return command;
 }
 
-absl::Status Fetch(const json::object& config, const std::string& ca_file, MatrixRun& run) {
+absl::Status Fetch(const json::object& config, const std::string& ca_file, MatrixResult& run) {
   std::map<double, std::string> lists;
   for (const Behaviour& b : Table()) {
     lists[b.timeout_s > 0 ? b.timeout_s : kTimeoutS] += b.url + "\n";
@@ -88,7 +92,7 @@ absl::Status Fetch(const json::object& config, const std::string& ca_file, Matri
   return absl::OkStatus();
 }
 
-absl::Status RunMatrix(MatrixRun& run) {
+absl::Status RunMatrix(MatrixResult& run) {
   const auto table = ReadBehaviours(FETCHBENCH_BEHAVIOURS_JSON);
   if (!table.ok()) return table.status();
   auto origin =
@@ -116,9 +120,9 @@ absl::Status RunMatrix(MatrixRun& run) {
   return absl::OkStatus();
 }
 
-const MatrixRun& Run() {
-  static const MatrixRun* const run = [] {
-    auto* r = new MatrixRun;
+const MatrixResult& Matrix() {
+  static const MatrixResult* const run = [] {
+    auto* r = new MatrixResult;
     r->status = RunMatrix(*r);
     return r;
   }();
@@ -149,18 +153,18 @@ TEST(BehaviourTableTest, HoldsWhatTheOriginPlaysAndNothingElse) {
 }
 
 TEST(ConformanceTest, EveryUrlHasOneRecord) {
-  ASSERT_TRUE(Run().status.ok()) << Run().status;
-  EXPECT_EQ(Run().records.size(), Table().size());
-  for (const Behaviour& b : Table()) EXPECT_EQ(Run().records.count(b.url), 1U) << b.url;
+  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  EXPECT_EQ(Matrix().records.size(), Table().size());
+  for (const Behaviour& b : Table()) EXPECT_EQ(Matrix().records.count(b.url), 1U) << b.url;
 }
 
 class ConformanceBehaviourTest : public testing::TestWithParam<Behaviour> {};
 
 TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Run().status.ok()) << Run().status;
-  const auto it = Run().records.find(b.url);
-  ASSERT_NE(it, Run().records.end()) << "no record of " << b.url;
+  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  const auto it = Matrix().records.find(b.url);
+  ASSERT_NE(it, Matrix().records.end()) << "no record of " << b.url;
   const Record& record = it->second;
   EXPECT_EQ(Difference(b, record), "") << b.about << "\nerror: " << record.error
                                        << "\nduration: " << record.duration_us / 1000 << " ms";
@@ -169,8 +173,8 @@ TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
 // One request policy: what every request that reached the origin must look like.
 TEST_P(ConformanceBehaviourTest, AsksByThePolicy) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Run().status.ok()) << Run().status;
-  const json::object& seen = Run().seen.at(b.name);
+  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  const json::object& seen = Matrix().seen.at(b.name);
   const json::value* requests = seen.if_contains("requests");
   ASSERT_TRUE(requests != nullptr && requests->is_array()) << json::serialize(seen);
   for (const json::value& request : requests->get_array()) {
@@ -192,12 +196,13 @@ TEST_P(ConformanceBehaviourTest, AsksByThePolicy) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConformanceBehaviourTest, testing::ValuesIn(Table()),
-                         [](const testing::TestParamInfo<Behaviour>& info) {
-                           std::string name = info.param.name;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+std::string CaseName(const testing::TestParamInfo<Behaviour>& behaviour) {
+  std::string name = behaviour.param.name;
+  std::ranges::replace(name, '-', '_');  // gtest's names are identifiers
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConformanceBehaviourTest, testing::ValuesIn(Table()), CaseName);
 
 }  // namespace
 }  // namespace fetchbench::conformance
