@@ -157,7 +157,10 @@ void DrawBody(const Profile& profile, const Draws& draws, HttpPlan& http) {
   const bool ok = http.status / 100 == 2;
   const Distribution& sizes = ok ? profile.body_bytes : profile.error_body_bytes;
   http.body_bytes = static_cast<uint64_t>(std::llround(draws.Value("body-bytes", sizes)));
-  if (http.status == 204 || http.status == 304) http.body_bytes = 0;
+  if (http.status == 204 || http.status == 304) {
+    http.body_bytes = 0;
+    http.framing = Framing::kContentLength;
+  }
   if (profile.bytes_per_second.max <= 0) return;
   double rate = std::max(1.0, draws.Value("body-rate", profile.bytes_per_second));
   if (profile.body_max_ms > 0) {
