@@ -37,7 +37,6 @@ class CertificateStore {
   // the next call; null only when OpenSSL is out of memory.
   X509* Find(std::string_view host, CertificateKind kind);
 
-  EVP_PKEY* leaf_key() const { return leaf_key_.get(); }
   // The private key of certificates of that kind; null only when OpenSSL is out of memory.
   EVP_PKEY* KeyOf(CertificateKind kind);
   const std::string& ca_pem() const { return ca_pem_; }
