@@ -23,13 +23,11 @@ World::World(Profile profile, uint64_t seed, AddressBook addresses)
   for (const ConformanceHost* host : AllBehaviours()) {
     if (host->on_accept != nullptr) hosts.push_back(host);
   }
-  constexpr size_t kLeastLeft = 16;
-  auto& serving = addresses_.serving;
+  constexpr size_t kLeastLeft = 64;
+  const auto& serving = addresses_.serving;
   if (serving.size() < hosts.size() + kLeastLeft) return;
-  for (const ConformanceHost* host : hosts) {
-    first_speakers_.emplace_back(serving.back(), host);
-    serving.pop_back();
-  }
+  size_t at = serving.size();
+  for (const ConformanceHost* host : hosts) first_speakers_.emplace_back(serving[--at], host);
 }
 
 const ConformanceHost* World::SpeaksFirstAt(uint32_t address) const {
@@ -65,7 +63,8 @@ std::vector<uint32_t> World::AddressesOf(std::string_view host, const AddressKin
   addresses.reserve(kinds.size);
   for (size_t i = 0; i < kinds.size; ++i) {
     const std::vector<uint32_t>& pool = addresses_.Of(kinds.kinds[i]);
-    addresses.push_back(pool[(hash + i) % pool.size()]);
+    const size_t taken = kinds.kinds[i] == AddressKind::kServing ? first_speakers_.size() : 0;
+    addresses.push_back(pool[(hash + i) % (pool.size() - taken)]);
   }
   return addresses;
 }
