@@ -19,6 +19,11 @@ constexpr size_t kDropBuffer = 4'096;
 
 }  // namespace
 
+void ConnectionList::Add(Connection& connection) {
+  list_.push_back(connection);
+  ++size_;
+}
+
 void ConnectionList::Expire(SteadyTime now) {
   for (Connection& connection : list_) {
     if (connection.deadline_ > now) continue;
@@ -43,6 +48,7 @@ Connection::Connection(const ConnectionContext& context, Socket socket, bool tls
 }
 
 Connection::~Connection() {
+  context_.open.Removed();
   EndFlight();
   if (!logged_host_.empty()) context_.log.Closed(logged_host_);
 }

@@ -115,12 +115,18 @@ class Connection final : public boost::intrusive::list_base_hook<
 // Every open connection, so that those whose peer has gone quiet can be found. Owns none of them.
 class ConnectionList {
  public:
-  void Add(Connection& connection) { list_.push_back(connection); }
+  explicit ConnectionList(size_t capacity) : capacity_(capacity) {}
+
+  void Add(Connection& connection);
+  void Removed() { --size_; }
+  bool full() const { return size_ >= capacity_; }
   // Cancels what each connection is waiting for whose deadline has passed.
   void Expire(SteadyTime now);
 
  private:
   boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> list_;
+  size_t capacity_;
+  size_t size_ = 0;
 };
 
 }  // namespace fetchbench::origin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
+#include <charconv>
 
 #include "origin/body.h"
 #include "origin/connection.h"
@@ -9,7 +10,19 @@
 namespace fetchbench::origin {
 namespace {
 
+// Counts the response when the bytes start with a status line; a behaviour writes it at once.
+void CountIfStatusLine(RunStats& stats, std::string_view bytes) {
+  constexpr std::string_view kStart = "HTTP/1.";
+  constexpr size_t kStatusAt = 9;  // "HTTP/1.1 200"
+  if (!bytes.starts_with(kStart) || bytes.size() < kStatusAt + 3) return;
+  int status = 0;
+  const char* digits = bytes.data() + kStatusAt;
+  const auto [end, error] = std::from_chars(digits, digits + 3, status);
+  if (error == std::errc() && end == digits + 3) stats.CountResponse(status);
+}
+
 Task<bool> WriteOwned(Connection* connection, std::string bytes) {
+  CountIfStatusLine(connection->context().stats, bytes);
   const bool ok = co_await connection->Write(bytes);
   co_return ok;
 }

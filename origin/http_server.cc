@@ -19,10 +19,8 @@ struct HttpServer::OnAccept {
   }
 };
 
-HttpServer::HttpServer(net::io_context& io, const ConnectionContext& context, Listeners listeners)
-    : io_(io), context_(context), listeners_(std::move(listeners)) {}
-
-void HttpServer::Start() {
+void HttpServer::Start(Listeners listeners) {
+  listeners_ = std::move(listeners);
   for (auto& acceptor : listeners_.http) Accept(acceptor, false);
   for (auto& acceptor : listeners_.https) Accept(acceptor, true);
   net::co_spawn(io_, Sweep(), net::detached);
@@ -39,6 +37,7 @@ void HttpServer::Accepted(tcp::acceptor& acceptor, bool tls, error_code ec, tcp:
     net::co_spawn(io_, AcceptLater(acceptor, tls), net::detached);
     return;
   }
+  if (context_.open.full()) return Accept(acceptor, tls);  // closes the socket
   net::co_spawn(io_, ServeConnection(context_, std::move(socket), tls),
                 [](const std::exception_ptr& e) {
                   if (e) spdlog::error("origin: a connection ended by an exception");

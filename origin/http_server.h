@@ -3,7 +3,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <vector>
 
 #include "common/net.h"
 #include "origin/connection.h"
@@ -15,9 +14,9 @@ namespace fetchbench::origin {
 // what it refers to must outlive the io_context.
 class HttpServer {
  public:
-  HttpServer(net::io_context& io, const ConnectionContext& context, Listeners listeners);
+  HttpServer(net::io_context& io, const ConnectionContext& context) : io_(io), context_(context) {}
 
-  void Start();
+  void Start(Listeners listeners);
 
   uint16_t http_port() const { return listeners_.http_port; }
   uint16_t https_port() const { return listeners_.https_port; }
