@@ -50,7 +50,8 @@ constexpr std::array kCanned = {
 
 Task<> ServeBig(Exchange exchange) {
   exchange.KeepAlive();
-  if (co_await exchange.Write("HTTP/1.1 200 OK\r\nContent-Length: 5242880\r\n\r\n")) {
+  const bool sent = co_await exchange.Write("HTTP/1.1 200 OK\r\nContent-Length: 5242880\r\n\r\n");
+  if (sent) {
     co_await exchange.WritePattern(5 * kMib);
   }
 }
@@ -60,7 +61,8 @@ Task<> ServeBigChunked(Exchange exchange) {
   co_await exchange.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 320; ++i) {
     co_await exchange.Write("4000\r\n");
-    if (!co_await exchange.WritePattern(0x4000)) co_return;
+    const bool sent = co_await exchange.WritePattern(0x4000);
+    if (!sent) co_return;
     co_await exchange.Write("\r\n");
   }
   co_await exchange.Write("0\r\n\r\n");

@@ -21,17 +21,12 @@ std::string Message(const Canned& canned) {
 }  // namespace
 
 Task<> SendCanned(Exchange exchange, const Canned& canned) {
-  if (!co_await exchange.Write(Message(canned))) co_return;
-  switch (canned.after) {
-    case After::kHold:
-      co_await Hold(exchange);
-      break;
-    case After::kReset:
-      co_await exchange.Sleep(kLetItArrive);
-      exchange.Reset();
-      break;
-    case After::kClose:
-      break;
+  const bool sent = co_await exchange.Write(Message(canned));
+  if (!sent) co_return;
+  if (canned.after == After::kHold) co_await Hold(exchange);
+  if (canned.after == After::kReset) {
+    co_await exchange.Sleep(kLetItArrive);
+    exchange.Reset();
   }
 }
 

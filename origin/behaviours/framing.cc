@@ -128,7 +128,8 @@ Task<> ServeSplitLineEnds(Exchange exchange) {
   while (!rest.empty()) {
     const size_t cr = rest.find('\r');
     const size_t piece = cr == std::string::npos ? rest.size() : cr + 1;
-    if (!co_await exchange.Write(rest.substr(0, piece))) co_return;
+    const bool sent = co_await exchange.Write(rest.substr(0, piece));
+    if (!sent) co_return;
     co_await exchange.Sleep(milliseconds(10));
     rest.erase(0, piece);
   }

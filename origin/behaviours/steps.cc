@@ -15,7 +15,8 @@ Task<> Hold(Exchange exchange) { co_await exchange.WaitForPeerClose(Exchange::kM
 
 Task<bool> Drip(Exchange exchange, std::string bytes, Micros pause) {
   for (const char c : bytes) {
-    if (!co_await exchange.Write(std::string(1, c))) co_return false;
+    const bool sent = co_await exchange.Write(std::string(1, c));
+    if (!sent) co_return false;
     co_await exchange.Sleep(pause);
   }
   co_return true;
@@ -23,7 +24,8 @@ Task<bool> Drip(Exchange exchange, std::string bytes, Micros pause) {
 
 Task<> Repeat(Exchange exchange, std::string piece, Micros pause, uint64_t times) {
   for (uint64_t i = 0; i < times; ++i) {
-    if (!co_await exchange.Write(piece)) co_return;
+    const bool sent = co_await exchange.Write(piece);
+    if (!sent) co_return;
     if (pause > Micros(0)) co_await exchange.Sleep(pause);
   }
 }
