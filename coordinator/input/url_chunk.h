@@ -11,7 +11,8 @@ namespace fetchbench::coordinator {
 // All URLs of one host share a partition; a partition is lent to one agent at a time.
 inline constexpr uint32_t kPartitions = 4096;
 
-// Some URLs of one partition, in list order: the unit that is spooled and lent. Immutable once built.
+// Some URLs of one partition, in list order: the unit that is spooled and lent. Immutable once
+// built.
 struct UrlChunk {
   uint32_t partition = 0;
   std::vector<uint64_t> indices;

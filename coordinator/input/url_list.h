@@ -25,7 +25,9 @@ class LineReader {
   // too long; the rest of it is skipped. A byte order mark at the very beginning is skipped.
   absl::StatusOr<std::optional<std::string_view>> Next();
 
-  uint64_t line_number() const { return line_number_; }  // of the line returned last; 1 is the first
+  uint64_t line_number() const {
+    return line_number_;
+  }  // of the line returned last; 1 is the first
 
  private:
   static constexpr size_t kMaxBlanks = 1024;
@@ -38,7 +40,7 @@ class LineReader {
   int fd_;
   const std::atomic<bool>& stop_;
   std::string buffer_;
-  size_t begin_ = 0;  // of what is not returned yet
+  size_t begin_ = 0;    // of what is not returned yet
   size_t scanned_ = 0;  // no newline before this
   size_t end_ = 0;
   bool at_end_ = false;
@@ -58,8 +60,8 @@ struct ListCounts {
 // Called for each entry with its index; an error ends the reading.
 using OnUrl = std::function<absl::Status(uint64_t index, const ListLine& line)>;
 
-// Reads at most `limit` entries (URLs and invalid lines; each gets the next index, from 0) and calls
-// `on_url` for each. A line that is no URL never ends the reading.
+// Reads at most `limit` entries (URLs and invalid lines; each gets the next index, from 0) and
+// calls `on_url` for each. A line that is no URL never ends the reading.
 absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, const OnUrl& on_url);
 
 }  // namespace fetchbench::coordinator

@@ -17,8 +17,8 @@ constexpr std::string_view kBlanks = " \t\r\f\v";
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view lower) {
-  return a.size() == lower.size() &&
-         std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) { return Lower(x) == y; });
+  return a.size() == lower.size() && std::equal(a.begin(), a.end(), lower.begin(),
+                                                [](char x, char y) { return Lower(x) == y; });
 }
 
 // What curl's host name check refuses, and '%': a percent-encoded host is refused rather than
@@ -169,15 +169,15 @@ void ParseListLine(std::string_view text, ListLine& line) {
     SetInvalid(line, text, fmt::format("longer than {} bytes", kMaxUrlBytes));
     return;
   }
-  if (const auto bad = std::find_if(text.begin(), text.end(), IsControlOrSpace); bad != text.end()) {
+  if (const auto bad = std::find_if(text.begin(), text.end(), IsControlOrSpace);
+      bad != text.end()) {
     SetInvalid(line, text, ControlReason(*bad));
     return;
   }
   const SchemeSplit split = SplitScheme(text);
   line.https = !EqualsIgnoringCase(split.scheme, "http");
   if (!split.scheme.empty() && line.https && !EqualsIgnoringCase(split.scheme, "https")) {
-    SetInvalid(line, text,
-               fmt::format("scheme '{}' is neither http nor https", split.scheme));
+    SetInvalid(line, text, fmt::format("scheme '{}' is neither http nor https", split.scheme));
     return;
   }
   if (split.bad_slashes) {

@@ -7,7 +7,8 @@
 
 namespace fetchbench::coordinator {
 
-// A longer URL is invalid_url: no server that we know takes one, and leases must fit into a message.
+// A longer URL is invalid_url: no server that we know takes one, and leases must fit into a
+// message.
 inline constexpr size_t kMaxUrlBytes = 64 * 1024;
 // Of a line that is no URL, so much is kept and shown.
 inline constexpr size_t kMaxKeptLineBytes = 2048;
@@ -24,8 +25,8 @@ struct ListLine {
 };
 
 // Understands one line (without its newline) as curl 7.88 understands its argument, except that a
-// missing scheme means https and that schemes other than http and https are invalid. Blank lines and
-// lines whose first visible character is '#' are kBlank. White space around the URL goes away.
+// missing scheme means https and that schemes other than http and https are invalid. Blank lines
+// and lines whose first visible character is '#' are kBlank. White space around the URL goes away.
 //
 // The URL stays as written (upper case, port, userinfo, IDN, fragment: a client leaves that one out
 // of the request) apart from its scheme, which becomes lower case with two slashes. Pure.

@@ -107,7 +107,8 @@ void LeaseBook::SplitPart(PartIterator part, size_t wanted) {
   part->left = static_cast<uint32_t>(wanted);
   const PartIterator it = parts_.insert(parts_.end(), std::move(rest));
   for (const uint32_t e : it->entries) places_[it->chunk->indices[e]] = {it, e};
-  held_bytes_ += it->chunk->Bytes();  // counted twice while both parts keep the chunk: on the safe side
+  held_bytes_ +=
+      it->chunk->Bytes();  // counted twice while both parts keep the chunk: on the safe side
   partitions_[it->chunk->partition].waiting.push_back(it);
 }
 

@@ -45,7 +45,7 @@ struct LeaseCounts {
   uint64_t total = 0;
   uint64_t recorded = 0;
   uint64_t in_spool = 0;
-  uint64_t waiting = 0;     // in memory, lent to nobody
+  uint64_t waiting = 0;  // in memory, lent to nobody
   uint64_t lent = 0;
   uint64_t duplicates = 0;  // records dropped
   uint64_t unknown = 0;     // records refused
@@ -62,8 +62,8 @@ struct LeaseCounts {
 // lent to an agent is not taken from it. Records of an agent whose lease was taken back are still
 // taken if they are the first.
 //
-// Pure: time comes in, URLs come from `source`. Memory: the URLs in lent and waiting leases (at most
-// kMaxHeldBytes of text, or one lease an agent) and one bit for each URL of the run. Not
+// Pure: time comes in, URLs come from `source`. Memory: the URLs in lent and waiting leases (at
+// most kMaxHeldBytes of text, or one lease an agent) and one bit for each URL of the run. Not
 // thread-safe.
 class LeaseBook {
  public:
