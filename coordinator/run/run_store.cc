@@ -72,9 +72,9 @@ class RunStore::Writer {
     transaction.commit();
   }
 
-  void Close() {
+  void Close(bool build_index) {
     insert_.reset();
-    db_.exec("CREATE UNIQUE INDEX record_idx ON record(idx)");
+    if (build_index) db_.exec("CREATE UNIQUE INDEX record_idx ON record(idx)");
     db_.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
@@ -151,9 +151,10 @@ void RunStore::Push(CommitBatch batch) {
   work_.notify_one();
 }
 
-absl::Status RunStore::Finish() {
+absl::Status RunStore::Finish(bool build_index) {
   {
     const std::lock_guard lock(mutex_);
+    build_index_ = build_index;
     finish_ = true;
     work_.notify_one();
   }
@@ -192,7 +193,7 @@ void RunStore::Run() {
   }
   if (status_.ok() && finish_ && !abandon_) {
     try {
-      writer_->Close();
+      writer_->Close(build_index_);
     } catch (const std::exception& e) {
       Fail(absl::UnavailableError(
           fmt::format("finishing the run store {} failed: {}", writer_->path(), e.what())));

@@ -55,9 +55,10 @@ class RunStore {
   // Any thread.
   void Push(CommitBatch batch);
 
-  // Commits what was pushed, builds the index and closes the file. Waits for that. Once; no Push
+  // Commits what was pushed, builds the unique index unless told not to (an interrupted run has no
+  // time for it: about a second for a million rows), and closes the file. Blocks. Once; no Push
   // afterwards. The first error of the run if there was one.
-  absl::Status Finish();
+  absl::Status Finish(bool build_index = true);
   // Drops what is not committed and closes the file.
   void Abandon();
 
@@ -76,6 +77,7 @@ class RunStore {
   std::condition_variable work_;
   std::deque<CommitBatch> queue_;
   bool finish_ = false;
+  bool build_index_ = true;
   bool abandon_ = false;
   absl::Status status_;
   std::thread thread_;
