@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "coordinator/ui/cursor_guard.h"
 #include "coordinator/ui/terminal.h"
 
 namespace fetchbench::coordinator {
@@ -13,27 +15,28 @@ namespace fetchbench::coordinator {
 // the cursor along, so that the next frame still starts where the last one did. Not thread-safe.
 class LinePrinter {
  public:
-  explicit LinePrinter(Terminal& terminal);  // `terminal` outlives it
-  ~LinePrinter();                            // leaves the last frame and shows the cursor
+  explicit LinePrinter(Terminal& terminal) : terminal_(terminal) {}  // `terminal` outlives it
+  ~LinePrinter() { Close(/*keep=*/true); }
   LinePrinter(const LinePrinter&) = delete;
   LinePrinter& operator=(const LinePrinter&) = delete;
 
-  // Dropped silently when the terminal is not keeping up.
+  // `lines` are narrower than the terminal and fewer than its rows. Dropped silently when the
+  // terminal is not keeping up.
   void Draw(const std::vector<std::string>& lines);
-  // Puts `line` (already harmless) above the block, which is drawn again. False: it was lost.
-  bool PrintAbove(std::string_view line);
-  // Ends the block: the cursor is shown, below the last frame (`keep`), or where it was, erased.
+  // Puts `text` (harmless; several lines are parted by '\n') above the block, which is drawn again.
+  // False: it was lost, because the terminal is not keeping up.
+  bool PrintAbove(std::string_view text);
+  // Ends the block: with `keep` the last frame stays and the cursor goes below it, else it is
+  // erased. The cursor is shown. Draw() begins a new block.
   void Close(bool keep);
 
  private:
-  std::string FrameBytes(const std::vector<std::string>& lines, bool clear_first) const;
-  void HideCursor(std::string& bytes);
+  std::string Frame(bool clear_first) const;
 
   Terminal& terminal_;
   std::vector<std::string> last_;
-  int last_width_ = 0;
-  int last_height_ = 0;
-  bool open_ = false;
+  TextStyle last_style_;
+  std::optional<CursorGuard> guard_;  // while the cursor is hidden
 };
 
 }  // namespace fetchbench::coordinator

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -19,35 +19,45 @@ enum class ProgressMode { kTerminal, kPlain, kNone };
 // cursor, else plain lines. Empty for another word.
 std::optional<ProgressMode> ParseProgressMode(std::string_view word, const Terminal& terminal);
 
-// The live display on standard error. Update() and Log() may be called from any thread; neither
-// waits for a terminal that is not reading (frames are dropped, log lines kept up to Terminal's
-// bound, then counted and reported).
+// What Finish() leaves of the live display.
+enum class LastFrame {
+  kKeep,   // the last figures stay on the screen: standard output goes somewhere else
+  kErase,  // nothing: the summary follows on the same screen
+};
+
+// The live display on standard error. All calls may come from any thread; none waits for a terminal
+// that is not reading (frames are dropped, log lines kept up to Terminal's bound, then counted and
+// reported), but for the 500 ms of Finish().
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kFrameInterval{100};
   static constexpr std::chrono::milliseconds kPlainInterval{5000};
+  static constexpr std::chrono::milliseconds kFinishPatience{500};
 
   ProgressDisplay(Terminal& terminal, ProgressMode mode);  // `terminal` outlives it
-  ~ProgressDisplay();                                      // as Finish()
+  ~ProgressDisplay();                                      // as Finish(kKeep)
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   // Whether Update() at `now` would show anything, so that the caller need not fill a snapshot.
   bool Due(SteadyTime now) const;
-  // Draws when due; otherwise nothing.
+  // Draws when due; otherwise only remembers the snapshot for Finish(). The first plain line comes
+  // after kPlainInterval.
   void Update(const ProgressSnapshot& snapshot, SteadyTime now);
-  // One line (or several) above the display, in every mode, made harmless first; without newline.
+  // One line (or several, parted by '\n') above the display, in every mode; made harmless first.
   void Log(std::string_view text);
-  // Shows the last snapshot once more in full, gives the terminal back and ends the display. Waits
-  // 500 ms at most for a terminal that is not reading. Log() still works afterwards.
-  void Finish();
+  // Shows the last snapshot of Update() once more (plain: as a line), gives the terminal back and
+  // ends the display. Log() still works afterwards, Update() does nothing.
+  void Finish(LastFrame last_frame);
 
  private:
-  void Draw(const ProgressSnapshot& snapshot);
+  bool DueLocked(SteadyTime now) const;
   void WriteLine(std::string_view line);
 
   mutable std::mutex mutex_;
   Terminal& terminal_;
   ProgressMode mode_;
-  std::optional<LinePrinter> printer_;  // in kTerminal only
+  LinePrinter printer_;
   std::optional<SteadyTime> last_shown_;
   std::optional<ProgressSnapshot> last_;
   uint64_t lost_lines_ = 0;

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
 #include "coordinator/ui/text_style.h"
 
 namespace fetchbench::coordinator {
@@ -15,7 +14,8 @@ namespace fetchbench::coordinator {
 // it can, the rest is kept up to kMaxPendingBytes. Not thread-safe; does not own `fd`.
 class Terminal {
  public:
-  static constexpr size_t kMaxPendingBytes = 64 * 1024;
+  static constexpr size_t kMaxPendingBytes = 256 * 1024;  // a frame of 500 x 200 in colour fits
+  static constexpr int kFileWidth = 200;                  // a file wraps nothing: tables in full
 
   Terminal(int fd, Environment env);
   ~Terminal();
@@ -25,17 +25,20 @@ class Terminal {
   bool is_terminal() const { return is_terminal_; }
   // A terminal that understands cursor movement: TERM is set and is not "dumb".
   bool can_move_cursor() const { return can_move_cursor_; }
+  // Where bytes go; for a terminal normally a non-blocking opening of its own.
+  int fd() const { return own_fd_ >= 0 ? own_fd_ : fd_; }
 
-  // Size, colour and character set as they are now: asks the terminal each time, so a resize shows
-  // at once. Off a terminal: COLUMNS and LINES, else 80 x 24.
+  // Size, colour and character set as they are now: asks the terminal each time, so that a resize
+  // shows at once. Where there is none to ask: COLUMNS and LINES, else kFileWidth x 24.
   TextStyle Style() const;
 
+  // Writes `bytes` after what is pending. False, and nothing kept, when that would exceed
+  // kMaxPendingBytes: the caller drops a frame or counts a lost line. Bytes for a descriptor that
+  // is closed or broken are dropped.
+  bool Write(std::string_view bytes);
   // Tries to get rid of what is pending; true when nothing is.
   bool Drain();
-  // Writes `bytes` after what is pending. False, and nothing kept, when it would exceed
-  // kMaxPendingBytes: the caller drops a frame or counts a lost line.
-  bool Write(std::string_view bytes);
-  // Waits until all is out, `limit` at most.
+  // The same, waiting up to `limit`.
   bool Flush(std::chrono::milliseconds limit);
 
  private:
