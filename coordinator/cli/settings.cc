@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
+constexpr double kMaxTimeoutSeconds = 86'400;
 constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
 constexpr std::string_view kDefaultAgentPort = "7311";
 
@@ -31,13 +32,14 @@ absl::Status SetNumber(const std::string& text, Number low, Number high, Number&
 }
 
 template <typename Duration>
-absl::Status SetSeconds(const std::string& text, double low, Duration& to) {
+absl::Status SetSeconds(const std::string& text, double low, Duration& to,
+                        double high = kMaxSeconds) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end || error != std::errc() || !(value >= low && value <= kMaxSeconds)) {
-    return Wrong(
-        fmt::format("'{}' is not a number of seconds ({} or more; decimals are fine)", text, low));
+  if (last != end || error != std::errc() || !(value >= low && value <= high)) {
+    return Wrong(fmt::format("'{}' is not a number of seconds from {} to {} (decimals are fine)",
+                             text, low, high));
   }
   to = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
   return absl::OkStatus();
@@ -173,7 +175,9 @@ void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
                "included. Default: 5.",
-               false, [&run](const std::string& t) { return SetSeconds(t, 0.001, run.timeout); }});
+               false, [&run](const std::string& t) {
+                 return SetSeconds(t, 0.001, run.timeout, kMaxTimeoutSeconds);
+               }});
   s.push_back({"--duration", "SECONDS", "DURATION",
                "Stop after this time; requests under way are recorded as cancelled. Reaching it is "
                "a normal end. Default: 0, no limit.",

@@ -14,8 +14,8 @@
 
 namespace fetchbench::coordinator {
 
-// What is known of each agent of a run, for the display and the summary. Pure bookkeeping: told what
-// happened, asked for rows. Belongs to the control loop.
+// What is known of each agent of a run, for the display and the summary. Pure bookkeeping: told
+// what happened, asked for rows. Belongs to the control loop.
 class AgentBoard {
  public:
   // `same_clock`: agents on this host, whose clock is ours.
@@ -35,6 +35,9 @@ class AgentBoard {
   bool ever_started(AgentIndex agent) const { return agents_[agent].started.has_value(); }
   const std::string& name(AgentIndex agent) const { return agents_[agent].name; }
   const std::string& trouble(AgentIndex agent) const { return agents_[agent].summary.trouble; }
+  const v1::Started* started(AgentIndex agent) const {
+    return agents_[agent].started ? &*agents_[agent].started : nullptr;
+  }
   // Of the first agent that told; null before.
   const v1::Started* AnyStarted() const;
   uint64_t InFlight() const;

@@ -148,8 +148,7 @@ Task<absl::Status> AgentSession::RunStream(Self self) {
   const auto starter = [stub](grpc::ClientContext* context, auto* reactor) {
     stub->async()->Execute(context, reactor);
   };
-  auto connection =
-      std::make_shared<Connection>(self->loop_, Stream::Start(self->loop_, starter));
+  auto connection = std::make_shared<Connection>(self->loop_, Stream::Start(self->loop_, starter));
   self->connection_ = connection;
   net::co_spawn(self->loop_, WriteLoop(self, connection), [connection](std::exception_ptr e) {
     if (e) connection->stream.Cancel();
@@ -242,8 +241,8 @@ absl::Status AgentSession::Handle(v1::AgentMessage& message) {
       HandleStarted(message.started());
       break;
     case v1::AgentMessage::kCredit:
-      credit_ = std::min(kMaxCredit,
-                         credit_ + std::min(message.credit().urls(), kMaxCreditPerMessage));
+      credit_ =
+          std::min(kMaxCredit, credit_ + std::min(message.credit().urls(), kMaxCreditPerMessage));
       events_.credit();
       break;
     case v1::AgentMessage::kBatch:
@@ -259,9 +258,9 @@ absl::Status AgentSession::Handle(v1::AgentMessage& message) {
       End();
       const auto& failed = message.failed();
       const auto code = static_cast<absl::StatusCode>(failed.code());
-      events_.failed(absl::Status(failed.code() == 0 ? absl::StatusCode::kUnknown : code,
-                                  failed.message()),
-                     failed.target_stderr());
+      events_.failed(
+          absl::Status(failed.code() == 0 ? absl::StatusCode::kUnknown : code, failed.message()),
+          failed.target_stderr());
       break;
     }
     case v1::AgentMessage::KIND_NOT_SET:

@@ -11,7 +11,8 @@
 namespace fetchbench::coordinator {
 
 // Runs `work`, which may block, on a thread of its own while the loop goes on; gives its result.
-// `work` must end by itself or be told to: the thread is joined. Its result is default-constructible.
+// `work` must end by itself or be told to: the thread is joined. Its result is
+// default-constructible.
 template <typename Work>
 Task<std::invoke_result_t<Work>> RunBlocking(net::any_io_executor loop, Work work) {
   using Result = std::invoke_result_t<Work>;

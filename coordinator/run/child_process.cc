@@ -127,8 +127,9 @@ absl::StatusOr<std::optional<std::string>> ChildProcess::PollReadiness() {
     }
   }
   Stop(Milliseconds(100));
-  return absl::UnavailableError(fmt::format("{} ended before it was ready ({}); see its message above",
-                                            name_, ended_.value_or("unknown")));
+  return absl::UnavailableError(
+      fmt::format("{} ended before it was ready ({}); see its message above", name_,
+                  ended_.value_or("unknown")));
 }
 
 void ChildProcess::Stop(Milliseconds limit) {

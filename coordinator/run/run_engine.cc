@@ -94,11 +94,11 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
 void RunEngine::Connect(const std::vector<std::string>& addresses,
                         const std::vector<std::string>& names, std::vector<bool> same_clock,
                         const v1::Start& start) {
-  board_ = std::make_unique<AgentBoard>(names, std::move(same_clock),
-                                        start.options().concurrency());
+  board_ =
+      std::make_unique<AgentBoard>(names, std::move(same_clock), start.options().concurrency());
   for (AgentIndex i = 0; i < addresses.size(); ++i) {
-    sessions_.push_back(std::make_shared<AgentSession>(loop_, addresses[i], start,
-                                                       options_.session, EventsOf(i)));
+    sessions_.push_back(
+        std::make_shared<AgentSession>(loop_, addresses[i], start, options_.session, EventsOf(i)));
   }
   for (const auto& session : sessions_) session->Begin();
 }

@@ -36,8 +36,8 @@ struct EngineOptions {
 // What came of it.
 struct EngineEnd {
   RunEnd end = RunEnd::kComplete;
-  std::string reason;   // in words; empty: nothing to say
-  absl::Status error;   // not OK: this program failed (the store), and the run with it
+  std::string reason;  // in words; empty: nothing to say
+  absl::Status error;  // not OK: this program failed (the store), and the run with it
 };
 
 // Moves URLs to agents and records into the store: sessions, lease book, store, aggregator. All on
