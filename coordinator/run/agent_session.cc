@@ -17,6 +17,7 @@ namespace {
 
 // A message's kind that a newer or broken peer sends and we do not know is no reason to stop.
 constexpr uint32_t kMaxCreditPerMessage = 1u << 20;
+constexpr std::chrono::milliseconds kGoodbyeWait{1000};
 constexpr uint64_t kMaxCredit = 1u << 20;
 
 v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
@@ -158,10 +159,12 @@ Task<absl::Status> AgentSession::RunStream(Self self) {
   connection->closing = true;
   connection->outgoing.Notify();
   if (self->ended_ && !self->abandoned_) {
-    connection->stream.CloseWrites();
-  } else {
-    connection->stream.Cancel();
+    // After its last word the agent ends the call; half-closing first would look like an accident.
+    const SteadyTime deadline = std::chrono::steady_clock::now() + kGoodbyeWait;
+    while ((co_await connection->stream.Read(deadline)).ok()) {
+    }
   }
+  connection->stream.Cancel();
   co_await connection->writer_done.WaitUntil();
   self->connection_ = nullptr;
   co_return status;

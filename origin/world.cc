@@ -1,0 +1,47 @@
+#include "origin/world.h"
+
+#include "origin/planner.h"
+#include "origin/stable_hash.h"
+
+namespace fetchbench::origin {
+
+const std::vector<uint32_t>& AddressBook::Of(AddressKind kind) const {
+  switch (kind) {
+    case AddressKind::kServing:
+      break;
+    case AddressKind::kRefusing:
+      return refusing;
+    case AddressKind::kBlackHole:
+      return black_hole;
+  }
+  return serving;
+}
+
+HostView World::Look(std::string_view host) const {
+  if (!IsConformanceHost(host)) return {PlanHost(profile_, seed_, host), nullptr};
+  HostView view;
+  view.behaviour = FindBehaviour(host);
+  if (view.behaviour == nullptr) {
+    view.plan.dns.kind = DnsKind::kNxdomain;
+    view.plan.http.status = 404;
+  } else {
+    view.plan.dns = view.behaviour->dns;
+    view.plan.tls = view.behaviour->tls;
+  }
+  return view;
+}
+
+std::vector<uint32_t> World::AddressesOf(std::string_view host, const AddressKinds& kinds) const {
+  // Which address a host gets says nothing of what it does, so the seed stays out: the same host
+  // is found at the same place in every run.
+  const uint64_t hash = StableHash(0, "address", host);
+  std::vector<uint32_t> addresses;
+  addresses.reserve(kinds.size);
+  for (size_t i = 0; i < kinds.size; ++i) {
+    const std::vector<uint32_t>& pool = addresses_.Of(kinds.kinds[i]);
+    addresses.push_back(pool[(hash + i) % pool.size()]);
+  }
+  return addresses;
+}
+
+}  // namespace fetchbench::origin
