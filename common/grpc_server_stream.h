@@ -56,10 +56,14 @@ class ServerStream {
   }
 
   // Ends the call with `status` after a write in flight, and returns when gRPC has let go of it.
-  Task<> Finish(absl::Status status) {
+  // CANCELLED: the client had gone before the status was on its way.
+  Task<absl::Status> Finish(absl::Status status) {
     call_->FinishWith(std::move(status));
     return Wait(call_);
   }
+
+  // The same without waiting. What was read before can still be read.
+  void FinishSoon(absl::Status status) { call_->FinishWith(std::move(status)); }
 
   // Ends the call with CANCELLED at once, and wakes Read and Write.
   void Cancel() { call_->CancelCall(); }
@@ -68,7 +72,11 @@ class ServerStream {
   class Call;
   explicit ServerStream(std::shared_ptr<Call> call) : call_(std::move(call)) {}
 
-  static Task<> Wait(std::shared_ptr<Call> call) { co_await StreamCore<Out, In>::WaitDone(call); }
+  static Task<absl::Status> Wait(std::shared_ptr<Call> call) {
+    co_await StreamCore<Out, In>::WaitDone(call);
+    if (call->client_gone()) co_return absl::CancelledError("the client went away");
+    co_return absl::OkStatus();
+  }
 
   std::shared_ptr<Call> call_;
 };
@@ -98,6 +106,8 @@ class ServerStream<Out, In>::Call final : public grpc::ServerBidiReactor<In, Out
     if (!this->writing()) OnWriteEnded();
   }
 
+  bool client_gone() const { return client_gone_; }
+
   void CancelCall() override {
     if (finished_) return;
     context_->TryCancel();
@@ -126,6 +136,7 @@ class ServerStream<Out, In>::Call final : public grpc::ServerBidiReactor<In, Out
     this->grpc::ServerBidiReactor<In, Out>::Finish(finish_status_);
   }
   void CancelledOnLoop() {
+    client_gone_ = true;
     this->EndInput(absl::CancelledError("the client went away"));
     this->StopReading();
     FinishWith(absl::CancelledError("the client went away"));
@@ -151,6 +162,7 @@ class ServerStream<Out, In>::Call final : public grpc::ServerBidiReactor<In, Out
   grpc::Status finish_status_;
   bool finish_wanted_ = false;
   bool finished_ = false;
+  bool client_gone_ = false;
 };
 
 }  // namespace fetchbench
