@@ -69,8 +69,8 @@ void RestoreTerminalNow() {
 
 CursorGuard::CursorGuard(int fd) {
   guarded_fd.store(fd);
-  static const int kRegistered = std::atexit(RestoreTerminalNow);  // once for the process
-  static_cast<void>(kRegistered);
+  static const int registered = std::atexit(RestoreTerminalNow);  // once for the process
+  static_cast<void>(registered);
   for (const int signal : kDeadly) {
     if (HandledBy(signal, SIG_DFL)) Install(signal, OnDeadlySignal, SA_RESETHAND);
   }

@@ -67,8 +67,8 @@ std::string TitleLine(const ProgressSnapshot& s, int columns, const TextStyle& s
   const Paint paint(style.colour);
   const std::string phase = Harmless(s.phase, !style.utf8);
   std::string right = CutTo(fmt::format("{}{}{}", phase, phase.empty() ? "" : "  ",
-                                              HumanSeconds(std::floor(s.elapsed_s))),
-                                  columns, style.utf8);
+                                        HumanSeconds(std::floor(s.elapsed_s))),
+                            columns, style.utf8);
   const int room = columns - DisplayWidth(right) - 2;
   if (room < 6) return right;
   const std::string left = CutTo(Harmless(s.title, !style.utf8), room, style.utf8);
