@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <memory>
 #include <utility>
 
 #include "agent/native/net_types.h"
@@ -9,7 +9,8 @@
 namespace fetchbench::native {
 
 // Wakes one waiting coroutine of the same thread. Set() before Wait() is not lost; several Set()s
-// before a Wait() are one.
+// before a Wait() are one. (Boost 1.81's any_completion_handler would do, but copies itself for
+// ever when it is posted.)
 class AsyncEvent {
  public:
   explicit AsyncEvent(Executor executor) : executor_(std::move(executor)) {}
@@ -21,23 +22,41 @@ class AsyncEvent {
           if (std::exchange(set_, false)) {
             net::post(executor_, std::move(handler));
           } else {
-            waiter_ = std::move(handler);
+            waiter_ = std::make_unique<HandlerOf<decltype(handler)>>(std::move(handler));
           }
         },
         token);
   }
 
   void Set() {
-    if (!waiter_) {
+    if (waiter_ == nullptr) {
       set_ = true;
       return;
     }
-    net::post(executor_, std::exchange(waiter_, nullptr));
+    // The coroutine may destroy this event, or wait on it again.
+    const std::unique_ptr<Waiter> waiter = std::move(waiter_);
+    waiter->Post(executor_);
   }
 
  private:
+  class Waiter {
+   public:
+    virtual ~Waiter() = default;
+    virtual void Post(const Executor& executor) = 0;
+  };
+
+  template <typename Handler>
+  class HandlerOf final : public Waiter {
+   public:
+    explicit HandlerOf(Handler handler) : handler_(std::move(handler)) {}
+    void Post(const Executor& executor) override { net::post(executor, std::move(handler_)); }
+
+   private:
+    Handler handler_;
+  };
+
   Executor executor_;
-  net::any_completion_handler<void()> waiter_;
+  std::unique_ptr<Waiter> waiter_;
   bool set_ = false;
 };
 

@@ -2,7 +2,6 @@
 
 // Asio types bound to the worker's own executor: no type erasure in the hot path.
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
