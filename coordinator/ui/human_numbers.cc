@@ -44,6 +44,12 @@ std::string HumanDuration(double us) {
   return fmt::format("{} h {:02} m", Grouped(seconds / 3600), seconds / 60 % 60);
 }
 
+std::string HumanSeconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  const double whole = std::ceil(seconds);
+  return whole < 100 ? fmt::format("{:.0f} s", whole) : HumanDuration(whole * 1e6);
+}
+
 std::string HumanBytes(double bytes) {
   constexpr std::array<const char*, 6> kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
   if (!std::isfinite(bytes) || bytes < 0) return "-";

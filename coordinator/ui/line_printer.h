@@ -31,11 +31,10 @@ class LinePrinter {
   void Close(bool keep);
 
  private:
-  std::string Frame(bool clear_first) const;
+  std::string Frame() const;
 
   Terminal& terminal_;
   std::vector<std::string> last_;
-  TextStyle last_style_;
   std::optional<CursorGuard> guard_;  // while the cursor is hidden
 };
 
