@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "coordinator/cli/agents_command.h"
 #include "coordinator/cli/exit_code.h"
+#include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/cli/targets.h"
 #include "coordinator/run/placement.h"
@@ -54,9 +56,14 @@ ExitCode RunCommand(const Options& options) {
       return ExitCode::kDone;
     case Command::kRun:
       return RunRun(options.run);
-    default:
-      return ExitCode::kInternalError;
+    case Command::kAgents:
+      return ListAgents(options.agents);
+    case Command::kCancel:
+      return CancelRuns(options.agents);
+    case Command::kImportUrls:
+      return ImportUrls(options.import);
   }
+  return ExitCode::kInternalError;
 }
 
 }  // namespace

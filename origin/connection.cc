@@ -111,6 +111,11 @@ Task<bool> Connection::Handshake() {
     const bool goes_on = co_await BreakHandshake(view_.plan.tls.breaks);
     if (!goes_on) co_return false;
   }
+  // The client's answer to the flight may be there before it is looked for.
+  if (view_.plan.tls.breaks == TlsBreak::kResetAfterFlight) {
+    Reset();
+    co_return false;
+  }
   handshake_done_ = true;
   ++context_.stats.tls_handshakes;
   co_return true;

@@ -96,6 +96,9 @@ absl::Status DnsServer::Listen(uint32_t address, uint16_t port) {
     endpoint_ = udp_.local_endpoint(ec);
     tcp_.open(tcp::v4(), ec);
     if (!ec) tcp_.set_option(net::socket_base::reuse_address(true), ec);
+    // Accepted sockets inherit it: an answer must not wait for the acknowledgement of the one
+    // before.
+    if (!ec) tcp_.set_option(tcp::no_delay(true), ec);
     if (!ec) tcp_.bind({ip, endpoint_.port()}, ec);
     if (!ec) tcp_.listen(net::socket_base::max_listen_connections, ec);
     if (!ec) {

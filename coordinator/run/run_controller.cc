@@ -31,8 +31,6 @@ int64_t ProcessCpuUs() {
   return us(usage.ru_utime) + us(usage.ru_stime);
 }
 
-
-
 }  // namespace
 
 RunController::RunController(net::io_context& loop, const RunOptions& options, const Clock& clock,
@@ -159,7 +157,8 @@ Task<absl::Status> RunController::SetUp() {
   std::vector<std::string> addresses = options_.agents;
   std::vector<std::string> names = addresses;
   if (addresses.empty()) {
-    auto agent = co_await StartLocalAgent(loop_.get_executor(), placement_, stopped);
+    auto agent =
+        co_await StartLocalAgent(loop_.get_executor(), placement_, options_.log_level, stopped);
     if (!agent.ok()) co_return agent.status();
     local_agent_.emplace(*std::move(agent));
     addresses = {local_agent_->address()};
@@ -371,7 +370,8 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   if (absl::Status s = folder_->Write("summary.json", RenderJson(summary)); !s.ok()) {
     spdlog::error("{}", std::string(s.message()));
   }
-  display_.Finish(LastFrame::kKeep);
+  display_.Update(Snapshot(), clock_.Now());
+  display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
   if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
   if (feeding_) Print(summary);
   co_return store_failed ? ExitCode::kInternalError : ExitCodeOf(end, summary);

@@ -75,7 +75,10 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
                                  const absl::flat_hash_set<uint64_t>& held) {
     OnStarted(agent, started, held);
   };
-  events.credit = [this] { FeedAll(); };
+  events.credit = [this] {
+    connected_.Notify();
+    FeedAll();
+  };
   events.batch = [this, agent](uint32_t epoch, uint64_t seq, std::vector<Record> records) {
     OnBatch(agent, epoch, seq, std::move(records));
   };
@@ -110,7 +113,8 @@ Task<absl::Status> RunEngine::WaitConnected(std::shared_ptr<RunEngine> self,
   while (in_time && !self->stopping()) {
     size_t open = 0;
     for (AgentIndex i = 0; i < self->sessions_.size(); ++i) {
-      if (!self->board_->ever_started(i) && !self->sessions_[i]->ended()) ++open;
+      const AgentSession& session = *self->sessions_[i];
+      if (!session.ended() && session.credit() == 0) ++open;
     }
     if (open == 0) break;
     in_time = co_await self->connected_.WaitUntil(deadline);

@@ -61,7 +61,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   // Dials every agent, `names` for people. Each gets `start`.
   void Connect(const std::vector<std::string>& addresses, const std::vector<std::string>& names,
                std::vector<bool> same_clock, const v1::Start& start);
-  // Until every agent has started or failed, or `limit` has passed. At least one started: OK.
+  // Until every agent wants URLs (so that all get their share of a short list) or has failed, or
+  // `limit` has passed. At least one started: OK.
   static Task<absl::Status> WaitConnected(std::shared_ptr<RunEngine> self,
                                           std::chrono::milliseconds limit);
 

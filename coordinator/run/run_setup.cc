@@ -83,7 +83,8 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 }
 
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
-                                                 const Placement& placement, Stopped stopped) {
+                                                 const Placement& placement, std::string log_level,
+                                                 Stopped stopped) {
   // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
   std::string folder = std::filesystem::temp_directory_path().string() + "/fetchbench-XXXXXX";
   if (folder.size() > 80) folder = "/tmp/fetchbench-XXXXXX";
@@ -91,8 +92,12 @@ Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
     co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,
                                                  std::generic_category().message(errno)));
   }
-  std::vector<std::string> arguments{ProgramFolder() + "/fetchbench-agent", "--listen",
-                                     fmt::format("unix:{}/agent", folder), "--exit-with-parent"};
+  std::vector<std::string> arguments{ProgramFolder() + "/fetchbench-agent",
+                                     "--listen",
+                                     fmt::format("unix:{}/agent", folder),
+                                     "--exit-with-parent",
+                                     "--log-level",
+                                     log_level};
   if (!placement.target.empty()) {
     arguments.insert(arguments.end(), {"--target-cpus", CpuListText(placement.target), "--cpus",
                                        CpuListText(placement.others)});

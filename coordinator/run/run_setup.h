@@ -50,7 +50,8 @@ using Stopped = std::function<bool()>;  // whether to give up waiting
 Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const RunOptions& options,
                                             const Placement& placement, Stopped stopped);
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
-                                                 const Placement& placement, Stopped stopped);
+                                                 const Placement& placement, std::string log_level,
+                                                 Stopped stopped);
 
 // What every agent is told. `web` is null with the real one. Pure.
 v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const SimulatedWeb* web);

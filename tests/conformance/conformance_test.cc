@@ -162,7 +162,7 @@ class ConformanceBehaviourTest : public testing::TestWithParam<Behaviour> {};
 
 TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  if (!Matrix().status.ok()) GTEST_SKIP() << "the run failed, see EveryUrlHasOneRecord";
   const auto it = Matrix().records.find(b.url);
   ASSERT_NE(it, Matrix().records.end()) << "no record of " << b.url;
   const Record& record = it->second;
@@ -173,7 +173,7 @@ TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
 // One request policy: what every request that reached the origin must look like.
 TEST_P(ConformanceBehaviourTest, AsksByThePolicy) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  if (!Matrix().status.ok()) GTEST_SKIP() << "the run failed, see EveryUrlHasOneRecord";
   const json::object& seen = Matrix().seen.at(b.name);
   const json::value* requests = seen.if_contains("requests");
   ASSERT_TRUE(requests != nullptr && requests->is_array()) << json::serialize(seen);

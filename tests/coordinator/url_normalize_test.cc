@@ -80,25 +80,21 @@ TEST_P(BadLineTest, IsInvalidAndSaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, BadLineTest,
-    ::testing::Values(BadCase{"ftp://example.com/", "scheme 'ftp'"},
-                      BadCase{"https://", "no host name"}, BadCase{"https://:80/", "no host name"},
-                      BadCase{"http:////a.example/", "slashes"},
-                      BadCase{"//a.example/", "no host name"}, BadCase{"?x", "no host name"},
-                      BadCase{"https://a b.example/", "space"},
-                      BadCase{"https://a.example/x y", "space"},
-                      BadCase{std::string("https://a.example/\0x", 20), "NUL"},
-                      BadCase{"https://a.example/\x01", "0x01"},
-                      BadCase{"https://a.example:99999/", "above 65535"},
-                      BadCase{"https://a.example:99999999999/", "above 65535"},
-                      BadCase{"https://a.example:8x/", "not a number"},
-                      BadCase{"mailto:someone", "not a number"},
-                      BadCase{"https://a@b@c.example/", "'@'"},
-                      BadCase{"https://a,b.example/", "','"},
-                      BadCase{"https://a\\b.example/", "'\\'"},
-                      BadCase{"https://%61.example/", "'%'"}, BadCase{"https://[::1/", "']'"},
-                      BadCase{"https://[xyz]/", "IPv6"}, BadCase{"https://[::1]x/", "between"},
-                      BadCase{"https://\xff\xfe.example/", "host name"},
-                      BadCase{"https://a.example/" + std::string(kMaxUrlBytes, 'x'), "longer"}));
+    ::testing::Values(
+        BadCase{"ftp://example.com/", "scheme 'ftp'"}, BadCase{"https://", "no host name"},
+        BadCase{"https://:80/", "no host name"}, BadCase{"http:////a.example/", "slashes"},
+        BadCase{"//a.example/", "no host name"}, BadCase{"?x", "no host name"},
+        BadCase{"https://a b.example/", "space"}, BadCase{"https://a.example/x y", "space"},
+        BadCase{std::string("https://a.example/\0x", 20), "NUL"},
+        BadCase{"https://a.example/\x01", "0x01"},
+        BadCase{"https://a.example:99999/", "above 65535"},
+        BadCase{"https://a.example:99999999999/", "above 65535"},
+        BadCase{"https://a.example:8x/", "not a number"}, BadCase{"mailto:someone", "not a number"},
+        BadCase{"https://a@b@c.example/", "'@'"}, BadCase{"https://a,b.example/", "','"},
+        BadCase{"https://a\\b.example/", "'\\'"}, BadCase{"https://%61.example/", "'%'"},
+        BadCase{"https://[::1/", "']'"}, BadCase{"https://[xyz]/", "IPv6"},
+        BadCase{"https://[::1]x/", "between"}, BadCase{"https://\xff\xfe.example/", "host name"},
+        BadCase{"https://a.example/" + std::string(kMaxUrlBytes, 'x'), "longer"}));
 
 TEST(ListLineTest, SkipsBlankLinesAndComments) {
   for (const char* text : {"", "  \t", "# comment", "   # comment", "\r"}) {

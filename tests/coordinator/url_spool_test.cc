@@ -27,8 +27,7 @@ std::map<uint64_t, std::string> Drain(UrlSpool& spool) {
       if (!chunk.ok() || *chunk == nullptr) break;
       EXPECT_LE((*chunk)->size(), kChunkUrls);
       for (size_t i = 0; i < (*chunk)->size(); ++i) {
-        const bool added =
-            urls.emplace((*chunk)->indices[i], std::string((*chunk)->Url(i))).second;
+        const bool added = urls.emplace((*chunk)->indices[i], std::string((*chunk)->Url(i))).second;
         EXPECT_TRUE(added);
       }
     }

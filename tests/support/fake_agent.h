@@ -22,16 +22,17 @@ struct FakeAgentScript {
   uint32_t window = 512;           // credit granted at first; each answered URL grants another
   size_t records_per_batch = 100;  // at most
   // The record of a URL; empty: it is never answered.
-  std::function<std::optional<Record>(uint64_t index, const std::string& url)> answer;
-  // After so many records the stream breaks, once. What was sent and not acknowledged is sent again.
-  std::optional<uint64_t> break_after;
-  bool forget_at_break = false;  // the break is the end of this life: nothing is resumed
+  std::function<std::optional<Record>(uint64_t index, const std::string& url)> answer{};
+  // After so many records the stream breaks, once. What was sent and not acknowledged is sent
+  // again.
+  std::optional<uint64_t> break_after{};
+  bool forget_at_break = false;   // the break is the end of this life: nothing is resumed
   bool away_after_break = false;  // and no stream is accepted any more
   bool send_batches_twice = false;
   bool ignore_cancel = false;
-  std::optional<grpc::Status> refuse;  // Execute answers this at once
+  std::optional<grpc::Status> refuse{};  // Execute answers this at once
   // Sent instead of the first batch.
-  std::optional<v1::AgentMessage> instead_of_batch;
+  std::optional<v1::AgentMessage> instead_of_batch{};
 };
 
 // An agent without a target: a real gRPC server that keeps to a script. Thread-safe.
