@@ -21,6 +21,8 @@ namespace {
 constexpr std::time_t kDay = 24 * 3600;
 constexpr std::string_view kWrongHost = "wrong-host.invalid";
 constexpr size_t kMaxCommonName = 64;
+constexpr const char* kLeafUsage = "critical,digitalSignature";
+constexpr const char* kRsaUsage = "critical,digitalSignature,keyEncipherment";
 
 template <typename T, void (*kFree)(T*)>
 struct Deleter {
@@ -55,7 +57,7 @@ bool AddExtension(X509* certificate, int nid, const char* value) {
 }
 
 // What every leaf says but for its name. `issuer` is the CA's certificate.
-std::vector<ExtensionPtr> MakeLeafExtensions(X509* issuer, EVP_PKEY* leaf_key) {
+std::vector<ExtensionPtr> MakeLeafExtensions(X509* issuer, EVP_PKEY* leaf_key, const char* usage) {
   const CertificatePtr model(X509_new());
   std::vector<ExtensionPtr> extensions;
   if (model == nullptr) return extensions;
@@ -65,7 +67,7 @@ std::vector<ExtensionPtr> MakeLeafExtensions(X509* issuer, EVP_PKEY* leaf_key) {
     extensions.push_back(MakeExtension(model.get(), issuer, nid, value));
   };
   add(NID_basic_constraints, "critical,CA:FALSE");
-  add(NID_key_usage, "critical,digitalSignature");
+  add(NID_key_usage, usage);
   add(NID_ext_key_usage, "serverAuth");
   add(NID_subject_key_identifier, "hash");
   add(NID_authority_key_identifier, "keyid");
@@ -168,7 +170,7 @@ absl::StatusOr<CertificateStore::Ca> CertificateStore::MakeCa(const std::string&
                   AddExtension(certificate, NID_subject_key_identifier, "hash") &&
                   X509_sign(certificate, ca.key.get(), EVP_sha256()) > 0;
   if (!ok) return OpenSslError("signing a CA");
-  ca.leaf_extensions = MakeLeafExtensions(certificate, leaf_key);
+  ca.leaf_extensions = MakeLeafExtensions(certificate, leaf_key, kLeafUsage);
   for (const auto& extension : ca.leaf_extensions) {
     if (extension == nullptr) return OpenSslError("preparing a CA's leaves");
   }
@@ -177,6 +179,10 @@ absl::StatusOr<CertificateStore::Ca> CertificateStore::MakeCa(const std::string&
 
 absl::StatusOr<CertificateStore> CertificateStore::Create() {
   CertificateStore store;
+  store.rsa_key_in_making_ = std::async(std::launch::async, [] {
+    constexpr unsigned int kRsaBits = 2048;
+    return KeyPtr(EVP_RSA_gen(kRsaBits));
+  });
   store.next_serial_ = RandomSerial();
   store.leaf_key_ = MakeLeafKey();
   if (store.leaf_key_ == nullptr) return OpenSslError("making the leaf key");
@@ -194,6 +200,12 @@ absl::StatusOr<CertificateStore> CertificateStore::Create() {
   return store;
 }
 
+EVP_PKEY* CertificateStore::KeyOf(CertificateKind kind) {
+  if (kind != CertificateKind::kRsa) return leaf_key_.get();
+  if (rsa_key_in_making_.valid()) rsa_key_ = rsa_key_in_making_.get();
+  return rsa_key_.get();
+}
+
 CertificatePtr CertificateStore::Issue(std::string_view host, CertificateKind kind) {
   const Ca& ca = kind == CertificateKind::kUnknownCa ? unknown_ca_ : ca_;
   const bool self_signed = kind == CertificateKind::kSelfSigned;
@@ -207,13 +219,17 @@ CertificatePtr CertificateStore::Issue(std::string_view host, CertificateKind ki
   SetName(X509_get_subject_name(leaf.get()),
           name.size() <= kMaxCommonName ? name : name.substr(0, kMaxCommonName));
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(issuer));
-  X509_set_pubkey(leaf.get(), leaf_key_.get());
+  EVP_PKEY* key = KeyOf(kind);
+  X509_set_pubkey(leaf.get(), key);
+  std::vector<ExtensionPtr> rsa_extensions;
+  if (kind == CertificateKind::kRsa) rsa_extensions = MakeLeafExtensions(issuer, key, kRsaUsage);
+  const auto& extensions = rsa_extensions.empty() ? ca.leaf_extensions : rsa_extensions;
   // A self-signed leaf has the right key identifiers but for its issuer's, which it goes without.
-  const size_t kept = ca.leaf_extensions.size() - (self_signed ? 1 : 0);
-  for (size_t i = 0; i < kept; ++i) X509_add_ext(leaf.get(), ca.leaf_extensions[i].get(), -1);
-  const bool ok =
-      AddAlternativeName(leaf.get(), name) &&
-      X509_sign(leaf.get(), self_signed ? leaf_key_.get() : ca.key.get(), EVP_sha256()) > 0;
+  const size_t kept = extensions.size() - (self_signed ? 1 : 0);
+  for (size_t i = 0; i < kept; ++i) X509_add_ext(leaf.get(), extensions[i].get(), -1);
+  const bool named = kind != CertificateKind::kCommonNameOnly;
+  const bool ok = (!named || AddAlternativeName(leaf.get(), name)) &&
+                  X509_sign(leaf.get(), self_signed ? key : ca.key.get(), EVP_sha256()) > 0;
   if (!ok) return nullptr;
   return leaf;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <string>
@@ -40,7 +41,8 @@ class CertificateStore {
   // the next call; null only when OpenSSL is out of memory.
   X509* Find(std::string_view host, CertificateKind kind);
 
-  EVP_PKEY* leaf_key() const { return leaf_key_.get(); }
+  // The private key of certificates of that kind; null only when OpenSSL is out of memory.
+  EVP_PKEY* KeyOf(CertificateKind kind);
   const std::string& ca_pem() const { return ca_pem_; }
   const std::string& ca_sha256() const { return ca_sha256_; }  // of the DER, lower-case hexadecimal
   size_t size() const { return index_.size(); }
@@ -65,6 +67,10 @@ class CertificateStore {
   Ca ca_;
   Ca unknown_ca_;
   KeyPtr leaf_key_;
+  // Made on a thread of its own from the start on: it takes up to half a second, for which nothing
+  // may stand still.
+  std::future<KeyPtr> rsa_key_in_making_;
+  KeyPtr rsa_key_;
   std::string ca_pem_;
   std::string ca_sha256_;
   uint64_t next_serial_ = 1;

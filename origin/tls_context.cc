@@ -83,7 +83,7 @@ bool PresentCertificate(SSL* ssl, CertificateStore& store, const std::string& ho
                         CertificateKind kind) {
   X509* certificate = store.Find(host, kind);
   return certificate != nullptr && SSL_use_certificate(ssl, certificate) == 1 &&
-         SSL_use_PrivateKey(ssl, store.leaf_key()) == 1;
+         SSL_use_PrivateKey(ssl, store.KeyOf(kind)) == 1;
 }
 
 void LimitVersions(SSL* ssl, TlsVersions versions) {
