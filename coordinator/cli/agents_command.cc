@@ -14,6 +14,7 @@
 #include "common/record_line.h"
 #include "common/status_util.h"
 #include "coordinator/run/agent_session.h"
+#include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/text.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
