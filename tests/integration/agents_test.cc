@@ -55,12 +55,12 @@ TEST_F(AgentsTest, AKilledAgentsUrlsAreFetchedByTheOthers) {
   Program run(
       Command({"--agents", addresses_, "--concurrency", "10", "--grace", "1", "--format", "plain"},
               "sim:published"));
-  run.Write(List(600));
+  run.Write(List(200));
   run.CloseInput();
   ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
   agents_[1]->Signal(SIGKILL);
   EXPECT_EQ(run.WaitForExit(), 0) << run.error();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "600");
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "200");
   ExpectBalanced();
   EXPECT_TRUE(Summary().at("degraded").as_bool());
 }
@@ -69,14 +69,14 @@ TEST_F(AgentsTest, APausedAgentKeepsItsRunAndNothingIsLost) {
   for (int i = 0; i < 2; ++i) StartAgent();
   Program run(Command({"--agents", addresses_, "--concurrency", "10", "--format", "plain"},
                       "sim:published"));
-  run.Write(List(300));
+  run.Write(List(100));
   run.CloseInput();
   ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
   agents_[0]->Signal(SIGSTOP);
   usleep(1'500'000);
   agents_[0]->Signal(SIGCONT);
   EXPECT_EQ(run.WaitForExit(), 0) << run.error();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "300");
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "100");
   ExpectBalanced();
 }
 
