@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
@@ -202,6 +203,10 @@ Task<size_t> Connection::ReadSome(std::span<char> buffer) {
 
 Task<bool> Connection::WriteAll(std::string_view bytes, bool raw) {
   while (!bytes.empty()) {
+    if (written_this_turn_ >= kTurnBytes) {
+      written_this_turn_ = 0;
+      co_await net::post(socket_.get_executor(), net::use_awaitable);
+    }
     if (!is_open()) co_return false;
     size_t n = 0;
     error_code ec;
@@ -211,6 +216,7 @@ Task<bool> Connection::WriteAll(std::string_view bytes, bool raw) {
       co_return false;
     }
     bytes.remove_prefix(n);
+    written_this_turn_ += n;
     if (want == Want::kNothing) continue;
     const bool ready = co_await WaitFor(want, kPatience);
     if (!ready) gone_ = true;

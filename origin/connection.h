@@ -87,6 +87,10 @@ class Connection final : public boost::intrusive::list_base_hook<
   bool keep_alive = false;
 
  private:
+  // After so many bytes others get a turn, or one fast reader of a large body would make everybody
+  // else's delays late.
+  static constexpr size_t kTurnBytes = 128 * 1024;
+
   friend class ConnectionList;
   using Want = TlsSession::Want;
 
@@ -104,6 +108,7 @@ class Connection final : public boost::intrusive::list_base_hook<
   std::string server_name_;
   HostView view_;            // of server_name_
   std::string logged_host_;  // empty: not under conformance.test, or not known yet
+  size_t written_this_turn_ = 0;
   SteadyTime deadline_ = SteadyTime::max();
   bool hello_seen_ = false;
   bool handshake_done_ = false;
