@@ -105,7 +105,7 @@ TEST(HttpServerTest, ABehaviourServesItsHostOverHttpToo) {
   RunningOrigin origin;
   Client client(kServing, origin->http_port());
   for (int i = 0; i < 2; ++i) {
-    client.Send(GetRequest("no-content.conformance.test"));
+    client.Send(GetRequest("status-204.conformance.test"));
     EXPECT_THAT(client.ReadUntil([](const std::string& s) { return s.ends_with("\r\n\r\n"); }),
                 StartsWith("HTTP/1.1 204"));
   }
