@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -19,9 +21,11 @@ namespace fetchbench::origin {
 struct FreeOpenSsl {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
 };
 using CertificatePtr = std::unique_ptr<X509, FreeOpenSsl>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, FreeOpenSsl>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreeOpenSsl>;
 
 // Issues a certificate for any host name, from a P-256 CA that is made anew in every process: its
 // key is random, not derived from the seed, and never leaves memory, so trusting it outlives
@@ -37,7 +41,8 @@ class CertificateStore {
   // the next call; null only when OpenSSL is out of memory.
   X509* Find(std::string_view host, CertificateKind kind);
 
-  EVP_PKEY* leaf_key() const { return leaf_key_.get(); }
+  // The private key of certificates of that kind; null only when OpenSSL is out of memory.
+  EVP_PKEY* KeyOf(CertificateKind kind);
   const std::string& ca_pem() const { return ca_pem_; }
   const std::string& ca_sha256() const { return ca_sha256_; }  // of the DER, lower-case hexadecimal
   size_t size() const { return index_.size(); }
@@ -46,6 +51,8 @@ class CertificateStore {
   struct Ca {
     KeyPtr key;
     CertificatePtr certificate;
+    // The same in all of its leaves, made once: making them costs more than a signature.
+    std::vector<ExtensionPtr> leaf_extensions;
   };
   struct Entry {
     std::string key;
@@ -54,12 +61,16 @@ class CertificateStore {
 
   CertificateStore() = default;
 
-  static absl::StatusOr<Ca> MakeCa(const std::string& name);
+  static absl::StatusOr<Ca> MakeCa(const std::string& name, EVP_PKEY* leaf_key);
   CertificatePtr Issue(std::string_view host, CertificateKind kind);
 
   Ca ca_;
   Ca unknown_ca_;
   KeyPtr leaf_key_;
+  // Made on a thread of its own from the start on: it takes up to half a second, for which nothing
+  // may stand still.
+  std::future<KeyPtr> rsa_key_in_making_;
+  KeyPtr rsa_key_;
   std::string ca_pem_;
   std::string ca_sha256_;
   uint64_t next_serial_ = 1;

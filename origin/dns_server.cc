@@ -7,7 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
+#include <iterator>
 
 #include "origin/planner.h"
 
@@ -68,6 +68,21 @@ void CancelWhenIdle(net::steady_timer& timer, std::shared_ptr<tcp::socket> socke
   });
 }
 
+// With the length in front, in one step: answers of one connection never mix. A client that leaves
+// no room for an answer is not reading, and is cut off.
+void SendFramed(tcp::socket& socket, const std::string& message) {
+  std::string framed;
+  framed += static_cast<char>(message.size() >> 8);
+  framed += static_cast<char>(message.size() & 0xff);
+  framed += message;
+  const ssize_t sent =
+      send(socket.native_handle(), framed.data(), framed.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  error_code ignored;
+  if (sent != static_cast<ssize_t>(framed.size())) {
+    socket.shutdown(net::socket_base::shutdown_both, ignored);
+  }
+}
+
 }  // namespace
 
 DnsServer::DnsServer(net::io_context& io, const World& world, RunStats& stats, HostLog& log)
@@ -85,6 +100,9 @@ absl::Status DnsServer::Listen(uint32_t address, uint16_t port) {
     endpoint_ = udp_.local_endpoint(ec);
     tcp_.open(tcp::v4(), ec);
     if (!ec) tcp_.set_option(net::socket_base::reuse_address(true), ec);
+    // Accepted sockets inherit it: an answer must not wait for the acknowledgement of the one
+    // before.
+    if (!ec) tcp_.set_option(tcp::no_delay(true), ec);
     if (!ec) tcp_.bind({ip, endpoint_.port()}, ec);
     if (!ec) tcp_.listen(net::socket_base::max_listen_connections, ec);
     if (!ec) {
@@ -106,7 +124,7 @@ void DnsServer::Start() {
   net::co_spawn(io_, AcceptTcp(), net::detached);
 }
 
-DnsServer::Answer DnsServer::AnswerTo(std::span<const uint8_t> message, bool udp) {
+DnsServer::Answers DnsServer::AnswersTo(std::span<const uint8_t> message, bool udp) {
   DnsQuery query;
   DnsReply reply;
   switch (ParseQuery(message, query)) {
@@ -116,26 +134,35 @@ DnsServer::Answer DnsServer::AnswerTo(std::span<const uint8_t> message, bool udp
       return {};
     case QueryCheck::kFormatError:
       reply.rcode = Rcode::kFormErr;
-      return {EncodeReply(query, reply), Micros(0)};
+      return {{Micros(0), EncodeReply(query, reply)}};
     case QueryCheck::kNotImplemented:
       reply.rcode = Rcode::kNotImp;
-      return {EncodeReply(query, reply), Micros(0)};
+      return {{Micros(0), EncodeReply(query, reply)}};
   }
   ++stats_.dns_queries;
-  const std::string& host = query.name;
-  log_.Query(host);
-  const DnsPlan dns = world_.Look(host).plan.dns;
+  log_.Query(query.name);
+  return AnswersOf(query, udp);
+}
+
+DnsServer::Answers DnsServer::AnswersOf(const DnsQuery& query, bool udp) const {
+  const HostView view = world_.Look(query.name);
+  const DnsPlan& dns = view.plan.dns;
+  if (view.behaviour != nullptr && view.behaviour->answer_dns != nullptr) {
+    auto answers = view.behaviour->answer_dns({query, !udp, world_.addresses()});
+    return {std::make_move_iterator(answers.begin()), std::make_move_iterator(answers.end())};
+  }
   if (dns.kind == DnsKind::kSilent) return {};
+  DnsReply reply;
   reply.rcode = RcodeOf(dns.kind);
   const bool has_addresses = dns.kind == DnsKind::kAnswer || dns.kind == DnsKind::kMalformed;
   if (has_addresses && query.type == kTypeA && query.klass == kClassIn) {
-    reply.addresses = world_.AddressesOf(host, dns.addresses);
+    reply.addresses = world_.AddressesOf(query.name, dns.addresses);
   }
   reply.ttl_s = dns.ttl_s;
   reply.truncated = udp && dns.truncate_udp;
   reply.through_cname = dns.through_cname;
   reply.cut = dns.kind == DnsKind::kMalformed;
-  return {EncodeReply(query, reply), dns.delay};
+  return {{dns.delay, EncodeReply(query, reply)}};
 }
 
 Task<> DnsServer::ServeUdp() {
@@ -154,16 +181,18 @@ Task<> DnsServer::ServeUdp() {
 
 void DnsServer::HandleDatagram(std::span<const uint8_t> message, const sockaddr_in& from,
                                SteadyTime now) {
-  Answer answer = AnswerTo(message, true);
-  if (answer.bytes.empty()) return;
-  if (answer.delay == Micros(0)) return Send(from, answer.bytes);
+  for (DnsAnswer& answer : AnswersTo(message, true)) SendWhenDue(from, std::move(answer), now);
+}
+
+void DnsServer::SendWhenDue(const sockaddr_in& to, DnsAnswer answer, SteadyTime now) {
+  if (answer.delay == Micros(0)) return Send(to, answer.message);
   if (waiting_.size() >= kMaxWaiting) {
     ++dropped_;
     return;
   }
   const SteadyTime due = now + answer.delay;
   const bool first = waiting_.empty() || due < waiting_.top().due;
-  waiting_.push({due, from, std::move(answer.bytes)});
+  waiting_.push({due, to, std::move(answer.message)});
   if (first) wake_.cancel();
 }
 
@@ -219,20 +248,30 @@ Task<> DnsServer::ServeTcp(std::shared_ptr<tcp::socket> socket) {
     if (ec2) break;
     idle.cancel();
     const auto* bytes = reinterpret_cast<const uint8_t*>(message.data());
-    const Answer answer = AnswerTo({bytes, message.size()}, false);
-    if (answer.delay > Micros(0)) {
-      net::steady_timer delay(io_, answer.delay);
-      co_await delay.async_wait(kAsTuple);
+    for (DnsAnswer& answer : AnswersTo({bytes, message.size()}, false)) {
+      if (answer.delay == Micros(0)) {
+        SendFramed(*socket, answer.message);
+      } else {
+        SendLater(socket, std::move(answer));
+      }
     }
-    if (answer.bytes.empty()) continue;
-    std::string framed;
-    framed += static_cast<char>(answer.bytes.size() >> 8);
-    framed += static_cast<char>(answer.bytes.size() & 0xff);
-    framed += answer.bytes;
-    const auto [ec3, n3] = co_await net::async_write(*socket, net::buffer(framed), kAsTuple);
-    if (ec3) break;
   }
   --tcp_connections_;
+}
+
+// A late answer does not hold up those to the queries behind it (RFC 7766 section 6.2.1.1).
+void DnsServer::SendLater(std::shared_ptr<tcp::socket> socket, DnsAnswer answer) {
+  if (tcp_waiting_ >= kMaxWaiting) {
+    ++dropped_;
+    return;
+  }
+  ++tcp_waiting_;
+  const auto timer = std::make_shared<net::steady_timer>(io_, answer.delay);
+  timer->async_wait([this, timer, socket = std::move(socket),
+                     message = std::move(answer.message)](error_code ec) {
+    --tcp_waiting_;
+    if (!ec) SendFramed(*socket, message);
+  });
 }
 
 }  // namespace fetchbench::origin

@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/net.h"
+#include "origin/behaviours/behaviour.h"
 #include "origin/dns_message.h"
 #include "origin/host_log.h"
 #include "origin/run_stats.h"
@@ -47,19 +49,19 @@ class DnsServer {
     std::string bytes;
     bool operator>(const Waiting& other) const { return due > other.due; }
   };
-  // What to send after which delay; an empty reply is silence.
-  struct Answer {
-    std::string bytes;
-    Micros delay{0};
-  };
+  // What to send after which delay; empty is silence. Only named behaviours send several.
+  using Answers = absl::InlinedVector<DnsAnswer, 1>;
 
-  Answer AnswerTo(std::span<const uint8_t> message, bool udp);
+  Answers AnswersTo(std::span<const uint8_t> message, bool udp);
+  Answers AnswersOf(const DnsQuery& query, bool udp) const;
   Task<> ServeUdp();
   void HandleDatagram(std::span<const uint8_t> message, const sockaddr_in& from, SteadyTime now);
+  void SendWhenDue(const sockaddr_in& to, DnsAnswer answer, SteadyTime now);
   void Send(const sockaddr_in& to, const std::string& bytes);
   Task<> SendWaiting();
   Task<> AcceptTcp();
   Task<> ServeTcp(std::shared_ptr<net::ip::tcp::socket> socket);
+  void SendLater(std::shared_ptr<net::ip::tcp::socket> socket, DnsAnswer answer);
 
   net::io_context& io_;
   const World& world_;
@@ -71,6 +73,7 @@ class DnsServer {
   net::steady_timer wake_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
   int tcp_connections_ = 0;
+  size_t tcp_waiting_ = 0;
   uint64_t dropped_ = 0;
 };
 

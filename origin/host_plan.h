@@ -63,9 +63,11 @@ enum class CertificateKind : uint8_t {
   kGood,
   kExpired,
   kNotYetValid,
-  kWrongHost,   // issued for "wrong-host.invalid"
-  kSelfSigned,  // signed by its own key
-  kUnknownCa,   // signed by a second CA that nobody is told of
+  kWrongHost,       // issued for "wrong-host.invalid"
+  kSelfSigned,      // signed by its own key
+  kUnknownCa,       // signed by a second CA that nobody is told of
+  kCommonNameOnly,  // no alternative name: the host stands in the subject alone
+  kRsa,             // good, but with an RSA key
 };
 
 enum class TlsVersions : uint8_t { kBoth, kOnly12, kOnly13 };

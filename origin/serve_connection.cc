@@ -115,10 +115,30 @@ Task<> ServeRequest(Connection& connection, const Parser& parser, int number) {
   }
 }
 
+// The behaviour that has the address to itself on which a plain connection came in, or null.
+const ConformanceHost* FirstSpeaker(const World& world, const net::ip::tcp::socket& socket) {
+  error_code ec;
+  const auto local = socket.local_endpoint(ec);
+  return ec ? nullptr : world.SpeaksFirstAt(local.address().to_v4().to_uint());
+}
+
+Task<> SpeakFirst(Connection& connection, const ConformanceHost& behaviour) {
+  Request request;
+  request.host = std::string(behaviour.name) + "." + std::string(kConformanceDomain);
+  connection.NoteHost(request.host);
+  co_await behaviour.on_accept(Exchange(connection, request));
+  co_await connection.Close(true);
+}
+
 }  // namespace
 
 Task<> ServeConnection(ConnectionContext context, net::ip::tcp::socket socket, bool tls) {
+  const ConformanceHost* speaker = tls ? nullptr : FirstSpeaker(context.world, socket);
   Connection connection(context, std::move(socket), tls);
+  if (speaker != nullptr) {
+    co_await SpeakFirst(connection, *speaker);
+    co_return;
+  }
   if (tls) {
     const bool ok = co_await connection.Handshake();
     if (!ok) co_return;

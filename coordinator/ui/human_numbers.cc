@@ -31,6 +31,7 @@ std::string HumanNumber(double value) {
   if (!std::isfinite(value) || value < 0) return "-";
   if (value == 0) return "0";
   if (value < 999.5) return ThreeDigits(value);
+  if (value >= 1e15) return fmt::format("{:.2e}", value);
   return Grouped(static_cast<uint64_t>(std::llround(value)));
 }
 
@@ -42,6 +43,12 @@ std::string HumanDuration(double us) {
   const auto seconds = static_cast<uint64_t>(std::llround(us / 1e6));
   if (seconds < 3600) return fmt::format("{} m {:02} s", seconds / 60, seconds % 60);
   return fmt::format("{} h {:02} m", Grouped(seconds / 3600), seconds / 60 % 60);
+}
+
+std::string HumanSeconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  const double whole = std::ceil(seconds);
+  return whole < 100 ? fmt::format("{:.0f} s", whole) : HumanDuration(whole * 1e6);
 }
 
 std::string HumanBytes(double bytes) {

@@ -15,6 +15,10 @@ std::string HumanNumber(double value);
 // "830 us", "12.3 ms", "680 ms", "5.02 s", "1 m 40 s", "2 h 05 m".
 std::string HumanDuration(double us);
 
+// The same in whole seconds, rounded up: "0 s", "9 s", "1 m 40 s": for what changes while one
+// looks.
+std::string HumanSeconds(double seconds);
+
 // "999 B", "34.2 kB", "2.56 GB": powers of 1000.
 std::string HumanBytes(double bytes);
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "coordinator/ui/text.h"
+
 namespace fetchbench::coordinator {
 namespace {
 
@@ -15,13 +17,29 @@ constexpr std::string_view kWrap = "\x1b[?7h";
 constexpr std::string_view kEraseRestOfLine = "\x1b[K";
 constexpr std::string_view kEraseBelow = "\x1b[J";
 
+// The lines of `text`, each erasing what the block had behind it. A line that fills its last row
+// has nothing behind it, and erasing there would take its last character.
+std::string OverBlock(std::string_view text, int width) {
+  std::string bytes("\r");
+  while (true) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    bytes += line;
+    const int columns = DisplayWidth(line);
+    if (columns == 0 || columns % width != 0) bytes += kEraseRestOfLine;
+    bytes += '\n';
+    if (line.size() == text.size()) return bytes;
+    text.remove_prefix(line.size() + 1);
+  }
+}
+
 }  // namespace
 
-// Lines are overwritten and their rests erased, rather than all erased first, which would flicker.
-std::string LinePrinter::Frame(bool clear_first) const {
+// Lines are overwritten and their rests erased, and at last what is below. Erasing all of it first
+// would flicker, and tmux saves a screen that is erased from its first row on to the scroll-back.
+std::string LinePrinter::Frame() const {
   std::string bytes("\r");
+  bytes += kHideCursor;  // each time: a shell may have shown it while we were suspended
   bytes += kNoWrap;
-  if (clear_first) bytes += kEraseBelow;
   for (size_t i = 0; i < last_.size(); ++i) {
     if (i > 0) bytes += "\r\n";
     bytes += last_[i];
@@ -35,29 +53,24 @@ std::string LinePrinter::Frame(bool clear_first) const {
 }
 
 void LinePrinter::Draw(const std::vector<std::string>& lines) {
-  if (lines.empty() || !terminal_.Drain()) return;
-  std::string bytes;
-  if (!guard_) {
-    guard_.emplace(terminal_.fd());
-    bytes += kHideCursor;
-  }
-  const TextStyle style = terminal_.Style();
-  const bool resized = style.width != last_style_.width || style.height != last_style_.height;
+  if (lines.empty() || terminal_.InBackground() || !terminal_.Drain()) return;
+  if (!guard_) guard_.emplace(terminal_.fd());
   last_ = lines;
-  last_style_ = style;
-  bytes += Frame(resized);
-  terminal_.Write(bytes);
+  terminal_.Write(Frame());
 }
 
 bool LinePrinter::PrintAbove(std::string_view text) {
   const bool keeps_up = terminal_.Drain();
+  const bool block = !last_.empty();
   std::string bytes;
-  if (!last_.empty()) bytes.append("\r").append(kEraseBelow);
-  bytes += text;
-  bytes += '\n';
+  if (block) {
+    bytes = OverBlock(text, terminal_.Style().width);
+  } else {
+    bytes.append(text).append("\n");
+  }
   // Behind a stalled terminal many lines may wait: one block after the last of them is enough, and
   // the next frame brings it.
-  if (!last_.empty() && keeps_up) bytes += Frame(/*clear_first=*/false);
+  if (block && keeps_up) bytes += Frame();
   return terminal_.Write(bytes);
 }
 

@@ -147,15 +147,14 @@ Lines OutcomesBox(const Measured& m, const TextStyle& style) {
 Lines OriginBox(const Summary& s, const TextStyle& style) {
   if (!s.origin) return {};
   const OriginSummary& o = *s.origin;
-  BoxTable table({{"cross-check", Align::kLeft},
-                  {"target reports", Align::kRight},
-                  {"origin saw", Align::kRight}});
+  BoxTable table(
+      {{"reported/seen", Align::kLeft}, {"target", Align::kRight}, {"origin", Align::kRight}});
   for (const int hundreds : {2, 3, 4, 5}) {
     const uint64_t reported = InClass(s.measured.status_codes, hundreds);
     const uint64_t sent = InClass(o.responses, hundreds);
     if (reported + sent == 0) continue;
     // Every hop of a redirect is sent, only the last one is reported.
-    const char* note = hundreds == 3 ? " (all hops)" : "";
+    const char* note = hundreds == 3 ? " (hops)" : "";
     table.AddRow({fmt::format("{}xx{}", hundreds, note), Grouped(reported), Grouped(sent)});
   }
   uint64_t in_flight = 0;
@@ -165,13 +164,14 @@ Lines OriginBox(const Summary& s, const TextStyle& style) {
   table.AddRow({"connections", "", Grouped(o.connections)});
   table.AddRow({"TLS handshakes", "", Grouped(o.tls_handshakes)});
   table.AddRow({"DNS queries", "", Grouped(o.dns_queries)});
-  table.AddRow({"lateness p99, ms", "", Ms(o.lateness_p99_us)});
+  table.AddRow({"late p99, ms", "", Ms(o.lateness_p99_us)});
   return table.Lines(style.utf8);
 }
 
 Lines AgentsBox(const std::vector<AgentSummary>& agents, const TextStyle& style) {
   if (agents.empty()) return {};
   std::vector<const AgentSummary*> shown;
+  shown.reserve(agents.size());
   for (const AgentSummary& a : agents) shown.push_back(&a);
   if (shown.size() > kMaxAgentRows) {
     std::stable_sort(shown.begin(), shown.end(), [](const AgentSummary* a, const AgentSummary* b) {
@@ -186,7 +186,7 @@ Lines AgentsBox(const std::vector<AgentSummary>& agents, const TextStyle& style)
   const auto fits = [&](size_t n) {
     return AgentTable(shown, n, noted ? kShortestNote : 0, style).Width() <= style.width;
   };
-  while (columns > 1 && !fits(columns)) --columns;
+  while (columns > 0 && !fits(columns)) --columns;
   int note_columns = noted ? kShortestNote : 0;
   if (noted) {
     note_columns += style.width - AgentTable(shown, columns, note_columns, style).Width();
@@ -197,8 +197,10 @@ Lines AgentsBox(const std::vector<AgentSummary>& agents, const TextStyle& style)
     uint64_t records = 0;
     for (const AgentSummary& a : agents) records += a.records;
     for (const AgentSummary* a : shown) records -= a->records;
-    lines.push_back(fmt::format("and {} more agents with {} records (all are in summary.json)",
-                                agents.size() - shown.size(), Grouped(records)));
+    const std::string more =
+        fmt::format("and {} more agents with {} records (all are in summary.json)",
+                    agents.size() - shown.size(), Grouped(records));
+    for (std::string& line : WrapWords(more, style.width)) lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -66,9 +66,9 @@ std::string Bar(double fraction, int cells, const TextStyle& style) {
 std::string TitleLine(const ProgressSnapshot& s, int columns, const TextStyle& style) {
   const Paint paint(style.colour);
   const std::string phase = Harmless(s.phase, !style.utf8);
-  const std::string right = CutTo(
-      fmt::format("{}{}{}", phase, phase.empty() ? "" : "  ", HumanDuration(s.elapsed_s * 1e6)),
-      columns, style.utf8);
+  std::string right = CutTo(fmt::format("{}{}{}", phase, phase.empty() ? "" : "  ",
+                                        HumanSeconds(std::floor(s.elapsed_s))),
+                            columns, style.utf8);
   const int room = columns - DisplayWidth(right) - 2;
   if (room < 6) return right;
   const std::string left = CutTo(Harmless(s.title, !style.utf8), room, style.utf8);
@@ -85,7 +85,7 @@ Lines DoneLines(const ProgressSnapshot& s, int columns, const TextStyle& style) 
   } else {
     figures.push_back(Grouped(s.done) + " done");
   }
-  if (s.eta_s) figures.push_back("ETA " + HumanDuration(std::ceil(*s.eta_s) * 1e6));
+  if (s.eta_s) figures.push_back("ETA " + HumanSeconds(*s.eta_s));
   const std::string text = Flow(figures, 1'000, style.utf8).front();
   // The text's column does not move while its figures grow.
   const int text_columns = std::max(DisplayWidth(text), 36);
@@ -134,6 +134,7 @@ Lines OutcomeLines(const OutcomeCounts& outcomes, int columns, const TextStyle& 
   std::stable_sort(failures.begin(), failures.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> figures;
+  figures.reserve(failures.size());
   for (const auto& [count, outcome] : failures) {
     figures.push_back(fmt::format("{} {}", OutcomeName(outcome), Grouped(count)));
   }
@@ -229,10 +230,10 @@ std::vector<std::string> RenderProgress(const ProgressSnapshot& s, const TextSty
   const auto rows = static_cast<size_t>(std::max(1, style.height - 1));
   const Paint paint(style.colour);
   std::vector<Part> parts;
-  parts.push_back({3, {TitleLine(s, columns, style)}});
+  parts.push_back({4, {TitleLine(s, columns, style)}});
   parts.push_back({0, DoneLines(s, columns, style)});
   parts.push_back({2, Flow(RateFigures(s), columns, style.utf8)});
-  parts.push_back({4, Flow(QuantileFigures(s), columns, style.utf8)});
+  parts.push_back({5, Flow(QuantileFigures(s), columns, style.utf8)});
   parts.push_back({1, Flow(ClassFigures(s.classes, paint), columns, style.utf8)});
   parts.push_back({6, OutcomeLines(s.outcomes, columns, style)});
   size_t used = 0;
@@ -241,13 +242,13 @@ std::vector<std::string> RenderProgress(const ProgressSnapshot& s, const TextSty
   used += notices.size();
   // Agents take the rows that are left, and one in any case.
   const int left = std::max(1, static_cast<int>(rows) - static_cast<int>(used));
-  parts.push_back({5, RenderAgents(s.agents, left, columns, style)});
+  parts.push_back({3, RenderAgents(s.agents, left, columns, style)});
   parts.push_back({2, notices});
   return Fit(std::move(parts), rows);
 }
 
 std::string RenderProgressLine(const ProgressSnapshot& s) {
-  std::string line = fmt::format("{}: ", HumanDuration(s.elapsed_s * 1e6));
+  std::string line = fmt::format("{}: ", HumanSeconds(std::floor(s.elapsed_s)));
   if (!s.phase.empty() && s.phase != "running") line += Harmless(s.phase, true) + ", ";
   if (s.total) {
     line +=
@@ -257,7 +258,7 @@ std::string RenderProgressLine(const ProgressSnapshot& s) {
   }
   line +=
       fmt::format(", {}/s now, {}/s overall", HumanNumber(s.rate_now), HumanNumber(s.rate_overall));
-  if (s.eta_s) line += ", ETA " + HumanDuration(std::ceil(*s.eta_s) * 1e6);
+  if (s.eta_s) line += ", ETA " + HumanSeconds(*s.eta_s);
   line += fmt::format(", in flight {}", Grouped(s.in_flight));
   for (const std::string& figure : ClassFigures(s.classes, Paint(false))) line += ", " + figure;
   for (const std::string& figure : QuantileFigures(s)) line += ", " + figure;

@@ -9,7 +9,9 @@ namespace {
 // Every table is named here once.
 std::vector<const ConformanceHost*> Collect() {
   std::vector<const ConformanceHost*> all;
-  for (const auto& table : {ExampleBehaviours()}) {
+  for (const auto& table :
+       {DnsBehaviours(), ConnectBehaviours(), TlsBehaviours(), HeaderBehaviours(),
+        FramingBehaviours(), BodyBehaviours(), TimeoutBehaviours(), RedirectBehaviours()}) {
     for (const ConformanceHost& host : table) all.push_back(&host);
   }
   return all;
@@ -28,14 +30,6 @@ Index MakeIndex() {
   return index;
 }
 
-// "a.b.conformance.test" -> "b"; empty for a host outside the domain.
-std::string_view LastLabel(std::string_view host) {
-  if (!IsConformanceHost(host)) return {};
-  host.remove_suffix(kConformanceDomain.size() + 1);
-  const size_t dot = host.rfind('.');
-  return dot == std::string_view::npos ? host : host.substr(dot + 1);
-}
-
 }  // namespace
 
 bool IsConformanceHost(std::string_view host) {
@@ -43,10 +37,16 @@ bool IsConformanceHost(std::string_view host) {
          host[host.size() - kConformanceDomain.size() - 1] == '.';
 }
 
+std::string_view BehaviourLabel(std::string_view host) {
+  if (!IsConformanceHost(host)) return {};
+  host.remove_suffix(kConformanceDomain.size() + 1);
+  const size_t dot = host.rfind('.');
+  return dot == std::string_view::npos ? host : host.substr(dot + 1);
+}
+
 const ConformanceHost* FindBehaviour(std::string_view host) {
   static const Index index = MakeIndex();
-  const std::string_view label = LastLabel(host);
-  const auto it = index.find(std::string(label));
+  const auto it = index.find(std::string(BehaviourLabel(host)));
   return it == index.end() ? nullptr : it->second;
 }
 

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/cpu_sampler.h"
+#include "agent/process/child_process.h"
+#include "agent/run_executor.h"
+#include "common/clock.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// What a daemon is, from its options and its host; the same for all runs.
+struct AgentConfig {
+  std::string version;
+  std::string native_path;
+  std::vector<int> target_cpus;  // empty: targets are not pinned
+  std::vector<int>
+      child_cpus;  // where targets run: target_cpus, or the mask that the daemon was started with
+  std::chrono::milliseconds orphan_timeout{600'000};
+  std::chrono::milliseconds start_patience{30'000};     // from a stream's opening to its Start
+  std::chrono::milliseconds describe_patience{10'000};  // for `TARGET --describe`
+  RunLimits limits;
+  v1::HostFacts host;
+};
+
+// What a stream offers to the run that it is attached to. On the loop.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  virtual void OnNews() = 0;                          // Next() may have something
+  virtual void OnDisplaced(absl::Status status) = 0;  // detached: end the stream with this
+};
+
+// The run under way: target process, executor, and at most one attached stream. On the loop.
+class ActiveRun {
+ public:
+  // Starts the target. An error says what it was that did not start.
+  static absl::StatusOr<std::shared_ptr<ActiveRun>> Begin(const AgentConfig& config,
+                                                          const Clock& clock,
+                                                          net::any_io_executor loop,
+                                                          const v1::Start& start,
+                                                          v1::TargetFacts facts);
+
+  ActiveRun(const AgentConfig& config, const Clock& clock, net::any_io_executor loop,
+            const v1::Start& start, v1::TargetFacts facts);
+
+  // `listener` takes over; the one before is displaced.
+  void Attach(const std::shared_ptr<RunListener>& listener, uint64_t last_committed_seq,
+              bool resumed);
+  // Nothing happens when another listener has taken over meanwhile.
+  void Detach(const RunListener* listener);
+  void Displace(absl::Status status);
+
+  // The next message for the attached stream, if there is one. Finished or Failed is the last.
+  std::optional<v1::AgentMessage> Next();
+
+  // Every kTick.
+  void Tick();
+  static constexpr std::chrono::milliseconds kTick{25};
+
+  bool attached() const { return attached_ != nullptr; }
+  // No stream has been attached for the orphan timeout.
+  bool orphaned() const;
+  // Nothing is left to tell but the last message.
+  std::optional<v1::AgentMessage> Final() const;
+
+  RunExecutor& executor() { return executor_; }
+  const std::string& id() const { return id_; }
+  int64_t since_us() const { return since_us_; }
+
+ private:
+  v1::AgentMessage MakeStarted();
+  v1::AgentMessage MakeProgress();
+  void Notify();
+
+  const AgentConfig& config_;
+  const Clock& clock_;
+  const std::string id_;
+  const int64_t since_us_;
+  const v1::TargetFacts facts_;
+  const std::chrono::milliseconds orphan_timeout_;
+  const std::chrono::milliseconds progress_interval_;
+  const OwnUsage usage_at_start_;
+  CpuSampler cpu_;
+  RunExecutor executor_;
+  ChildProcess process_;  // destroyed first: it calls the executor
+
+  std::weak_ptr<RunListener> listener_;
+  const RunListener* attached_ = nullptr;
+  SteadyTime detached_since_;
+  SteadyTime progress_due_;
+  bool started_due_ = false;
+  bool resumed_ = false;
+  bool final_sent_ = false;
+};
+
+}  // namespace fetchbench::agent

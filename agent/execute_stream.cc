@@ -1,0 +1,144 @@
+#include "agent/execute_stream.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/spawn.h"
+#include "common/wakeup.h"
+
+namespace fetchbench::agent {
+namespace {
+
+// One attached stream: a reading and a writing coroutine share it.
+class Session final : public RunListener {
+ public:
+  Session(ExecuteStream s, std::shared_ptr<ActiveRun> r, const net::any_io_executor& loop)
+      : stream(std::move(s)), run(std::move(r)), news(loop) {}
+
+  void OnNews() override { news.Notify(); }
+  void OnDisplaced(absl::Status status) override {
+    over = true;
+    stream.FinishSoon(std::move(status));
+    news.Notify();
+  }
+
+  ExecuteStream stream;
+  const std::shared_ptr<ActiveRun> run;
+  Wakeup news;
+  bool over = false;    // the run is no longer ours
+  bool ending = false;  // the last message is written; only its delivery is open
+};
+
+void Dispatch(RunExecutor& executor, v1::CoordinatorMessage& message) {
+  switch (message.kind_case()) {
+    case v1::CoordinatorMessage::kLease:
+      executor.AddLease(std::move(*message.mutable_lease()));
+      return;
+    case v1::CoordinatorMessage::kAck:
+      executor.Ack(message.ack().seq());
+      return;
+    case v1::CoordinatorMessage::kCancel:
+      executor.Cancel(message.cancel().reason());
+      return;
+    case v1::CoordinatorMessage::kFinish:
+      executor.RequestFinish();
+      return;
+    case v1::CoordinatorMessage::kStart:
+      executor.Fail(absl::InvalidArgumentError("Start came twice on one stream"));
+      return;
+    case v1::CoordinatorMessage::KIND_NOT_SET:
+      executor.Fail(absl::InvalidArgumentError(
+          "a message without content, or of a kind that this agent does not know"));
+      return;
+  }
+}
+
+Task<> WriteAll(std::shared_ptr<Session> session, RunKeeper& keeper) {
+  while (!session->over) {
+    std::optional<v1::AgentMessage> message = session->run->Next();
+    if (!message) {
+      co_await session->news.WaitUntil();
+      continue;
+    }
+    const bool last = message->has_finished() || message->has_failed();
+    const absl::Status written = co_await session->stream.Write(std::move(*message));
+    if (!written.ok()) break;  // the reader hears of the end too, and detaches
+    if (last && !session->over) {
+      session->ending = true;
+      const absl::Status delivered = co_await session->stream.Finish(absl::OkStatus());
+      keeper.Ended(session->run, delivered.ok());
+      break;
+    }
+  }
+}
+
+Task<> ReadAll(std::shared_ptr<Session> session) {
+  while (!session->over) {
+    absl::StatusOr<v1::CoordinatorMessage> message = co_await session->stream.Read();
+    if (!message.ok()) {
+      if (IsEndOfStream(message.status())) {
+        session->stream.FinishSoon(absl::InvalidArgumentError(
+            "the coordinator half-closed the stream; acknowledgements are needed until Finished"));
+      }
+      break;
+    }
+    if (!session->over) Dispatch(session->run->executor(), *message);
+  }
+}
+
+// What the first message of a stream must be, or what to answer.
+absl::StatusOr<v1::Start> TakeStart(absl::StatusOr<v1::CoordinatorMessage> first) {
+  if (absl::IsDeadlineExceeded(first.status())) {
+    return absl::DeadlineExceededError("no Start came on this stream");
+  }
+  if (!first.ok() && !IsEndOfStream(first.status())) return first.status();
+  if (!first.ok() || !first->has_start()) {
+    return absl::InvalidArgumentError("the first message of an Execute stream must be Start");
+  }
+  return std::move(*first->mutable_start());
+}
+
+Task<> SendRemains(ExecuteStream stream, v1::AgentMessage final) {
+  v1::AgentMessage started;
+  started.mutable_started()->set_resumed(true);
+  co_await stream.Write(std::move(started));
+  co_await stream.Write(std::move(final));
+  co_await stream.Finish(absl::OkStatus());
+}
+
+}  // namespace
+
+Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executor loop) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + keeper.config().start_patience;
+  absl::StatusOr<v1::CoordinatorMessage> first = co_await stream.Read(deadline);
+  absl::StatusOr<v1::Start> start = TakeStart(std::move(first));
+  if (!start.ok()) {
+    co_await stream.Finish(start.status());
+    co_return;
+  }
+  const uint64_t last_committed_seq = start->last_committed_seq();
+  absl::StatusOr<RunKeeper::Opened> opened = co_await keeper.Open(std::move(*start));
+  if (!opened.ok()) {
+    spdlog::info("a stream is refused: {}", std::string(opened.status().message()));
+    co_await stream.Finish(opened.status());
+    co_return;
+  }
+  if (opened->final) {
+    co_await SendRemains(std::move(stream), std::move(*opened->final));
+    co_return;
+  }
+  auto session = std::make_shared<Session>(std::move(stream), opened->run, loop);
+  opened->run->Attach(session, last_committed_seq, opened->resumed);
+  Spawn(loop, "execute writer", WriteAll(session, keeper));
+  co_await ReadAll(session);
+  session->over = true;
+  session->news.Notify();
+  session->run->Detach(session.get());
+  if (!session->ending) keeper.Left(session->run);
+}
+
+}  // namespace fetchbench::agent

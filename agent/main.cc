@@ -1,0 +1,122 @@
+// fetchbench-agent: the daemon that runs a target on this host for a coordinator.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "agent/host_facts.h"
+#include "agent/options.h"
+#include "agent/process/cpu_list.h"
+#include "agent/server.h"
+#include "common/log.h"
+
+namespace fetchbench::agent {
+namespace {
+
+constexpr int kExitInternal = 1;
+constexpr int kExitUsage = 2;
+constexpr time_t kStopSeconds = 2;
+
+// False: the parent is gone already.
+bool ExitWithParent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return getppid() == parent;
+}
+
+// Targets inherit the limit: ten thousand fetches need as many descriptors.
+void RaiseOpenFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string Sibling(const char* name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string(name) : (self.parent_path() / name).string();
+}
+
+AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) {
+  AgentConfig config;
+  config.version = FETCHBENCH_VERSION;
+  config.native_path = options.native.empty() ? Sibling("fetchbench-native") : options.native;
+  config.target_cpus = options.target_cpus;
+  config.child_cpus = options.target_cpus.empty() ? allowed : options.target_cpus;
+  config.orphan_timeout = options.orphan_timeout;
+  config.host = ReadHostFacts(allowed, options.target_cpus);
+  return config;
+}
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Ends the process when stopping takes too long, or at a second signal.
+void WatchStop(sigset_t signals) {
+  const timespec patience{kStopSeconds, 0};
+  const bool again = sigtimedwait(&signals, nullptr, &patience) > 0;
+  spdlog::error("{}",
+                again ? "second signal: ending at once" : "not stopped in time: ending at once");
+  std::_Exit(kExitInternal);
+}
+
+int Serve(const Options& options, const std::vector<int>& allowed) {
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
+  signal(SIGPIPE, SIG_IGN);  // a target that ends is an error value, not our end
+  absl::StatusOr<std::unique_ptr<AgentServer>> server =
+      AgentServer::Start(MakeConfig(options, allowed), options.listen);
+  if (!server.ok()) {
+    spdlog::error("{}", std::string(server.status().message()));
+    return kExitUsage;
+  }
+  const boost::json::object ready = {{"listen", (*server)->address()}};
+  fmt::print("{}\n", boost::json::serialize(ready));
+  std::fflush(stdout);
+  spdlog::info("listening on {}", (*server)->address());
+  int number = 0;
+  sigwait(&signals, &number);
+  spdlog::info("stopping at signal {}", number);
+  std::thread(WatchStop, signals).detach();
+  (*server)->Stop();
+  return 0;
+}
+
+}  // namespace
+}  // namespace fetchbench::agent
+
+int main(int argc, char** argv) {
+  using namespace fetchbench;         // NOLINT(google-build-using-namespace)
+  using namespace fetchbench::agent;  // NOLINT(google-build-using-namespace)
+  const ParsedOptions parsed = ParseOptions(argc, argv, FETCHBENCH_VERSION);
+  if (!parsed.options) return parsed.exit_code;
+  const Options& options = *parsed.options;
+  if (const absl::Status s = SetUpLog("agent", options.log_level); !s.ok()) return kExitUsage;
+  if (options.exit_with_parent && !ExitWithParent()) return 0;
+  RaiseOpenFiles();
+  const std::vector<int> allowed = AllowedCpus();
+  if (!options.cpus.empty()) {
+    if (const absl::Status s = RestrictTo(options.cpus); !s.ok()) {
+      spdlog::error("{}", std::string(s.message()));
+      return kExitUsage;
+    }
+  }
+  return Serve(options, allowed);
+}

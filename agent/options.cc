@@ -1,0 +1,65 @@
+#include "agent/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "absl/status/statusor.h"
+#include "agent/process/cpu_list.h"
+
+namespace fetchbench::agent {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr double kLongestOrphanSeconds = 7 * 24 * 3600;
+
+// A CLI11 check that accepts what ParseCpuList does.
+std::string CheckCpuList(const std::string& text) {
+  const auto cpus = ParseCpuList(text);
+  return cpus.ok() ? std::string() : std::string(cpus.status().message());
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string& version) {
+  Options options;
+  std::string target_cpus;
+  std::string cpus;
+  double orphan_seconds = std::chrono::duration<double>(options.orphan_timeout).count();
+  CLI::App app(
+      "fetchbench agent: runs a target on this host for a coordinator that dials in.\n"
+      "When it is ready it prints one JSON line, {\"listen\":\"HOST:PORT\"}, on standard output.\n"
+      "Whoever can connect can start runs: listen on a network only where that is wanted.",
+      "fetchbench-agent");
+  app.set_version_flag("--version", version);
+  app.add_option("--listen", options.listen,
+                 "Where to listen: HOST:PORT (port 0: one that is free), or unix:PATH in a folder "
+                 "of mode 0700")
+      ->capture_default_str();
+  app.add_option("--native", options.native,
+                 "The program of target 'native' [fetchbench-native beside this program]");
+  app.add_option("--target-cpus", target_cpus,
+                 "CPUs that targets run on, as in 1 or 2-3 [not pinned]")
+      ->check(CheckCpuList);
+  app.add_option("--cpus", cpus, "CPUs that this daemon runs on [not pinned]")->check(CheckCpuList);
+  app.add_option("--orphan-timeout", orphan_seconds,
+                 "Seconds without a coordinator after which a run is dropped")
+      ->check(CLI::Range(0.1, kLongestOrphanSeconds))
+      ->capture_default_str();
+  app.add_flag("--exit-with-parent", options.exit_with_parent,
+               "End when the thread that started this program ends");
+  app.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return {std::nullopt, code == 0 ? 0 : kExitUsage};
+  }
+  options.target_cpus = *ParseCpuList(target_cpus);
+  options.cpus = *ParseCpuList(cpus);
+  options.orphan_timeout = std::chrono::milliseconds(std::llround(orphan_seconds * 1000));
+  return {std::move(options), 0};
+}
+
+}  // namespace fetchbench::agent

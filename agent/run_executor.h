@@ -1,0 +1,133 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "agent/credit.h"
+#include "agent/line_reader.h"
+#include "agent/result_outbox.h"
+#include "agent/target_process.h"
+#include "agent/text_tail.h"
+#include "agent/url_book.h"
+#include "common/clock.h"
+#include "common/record_line.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// Waits of a run; tests shorten them.
+struct RunLimits {
+  OutboxLimits outbox;
+  // A live target gives a record within each timeout, because one of its slots comes free. One that
+  // has open URLs and gives none for the timeout and this long is killed.
+  std::chrono::milliseconds hang_grace{30'000};
+  // From SIGTERM to SIGKILL; its last records are taken in that time.
+  std::chrono::milliseconds terminate_grace{2'000};
+  // For a target to end after its input was closed and all URLs were answered.
+  std::chrono::milliseconds exit_grace{5'000};
+};
+
+struct RunSettings {
+  std::string target_name;
+  uint32_t concurrency = 1;
+  std::chrono::milliseconds timeout{5'000};
+  uint64_t last_committed_seq = 0;
+  RunLimits limits;
+};
+
+// Of the raw text of a failure; a target may send megabytes.
+inline constexpr size_t kMaxErrorTextBytes = 4 << 10;
+
+// One run on this agent: leased URLs go to the target, its lines become records in the outbox.
+// Knows no stream, no timer and no pipe: calls come in, and messages are asked for. One thread (the
+// loop).
+//
+//   Running --RequestFinish--> Finishing --target ends--> Ended
+//      \------ Cancel, Fail, target hangs --> Stopping ----^
+class RunExecutor final : public TargetSink {
+ public:
+  // `on_news` is called when a message may have become available; it must not call back. `target`
+  // is started by the caller, with this object as its sink.
+  RunExecutor(RunSettings settings, TargetProcess& target, const Clock& clock,
+              std::function<void()> on_news);
+
+  // From the coordinator. What breaks the protocol ends the run as Fail does.
+  void AddLease(v1::Lease lease);
+  void Ack(uint64_t seq);
+  void RequestFinish();
+  // Ends the target; the records that it still gives are kept, URLs without one have none.
+  void Cancel(const std::string& reason);
+  void Fail(absl::Status status);
+
+  // A new stream: credit is counted anew and unacknowledged batches are sent again.
+  void Attach(uint64_t last_committed_seq);
+
+  // What to send next, if anything. Each answer counts as sent.
+  uint32_t TakeCredit();
+  const v1::Batch* NextBatch() { return outbox_.NextUnsent(); }
+  // The run is over and every record acknowledged: Finished or Failed.
+  std::optional<v1::AgentMessage> Final() const;
+
+  // Every 25 ms or so: what depends on time.
+  void Tick();
+
+  void FillProgress(v1::Progress& progress);
+  std::vector<uint64_t> HeldLeases() const { return book_.HeldLeases(); }
+  bool ended() const { return exit_.has_value(); }
+
+  // TargetSink.
+  void OnOutput(std::string_view bytes) override;
+  void OnWritable() override { FeedTarget(); }
+  void OnExit(const TargetExit& exit) override;
+
+ private:
+  enum class Phase { kRunning, kFinishing, kStopping, kEnded };
+
+  void OnLine(std::string_view line);
+  void CountUnparsable(std::string_view line);
+  void AddRecord(Record record, uint64_t lease_id);
+  void FeedTarget();
+  void Stop();
+  void CountStall();
+  void CheckHang(SteadyTime now);
+  void CheckEnd(SteadyTime now);
+  void CloseCrashed();
+  std::string OpenUrlText(const TargetExit& exit) const;
+  v1::Finished Totals() const;
+
+  const RunSettings settings_;
+  TargetProcess& target_;
+  const Clock& clock_;
+  const std::function<void()> on_news_;
+  const RunClock run_clock_;
+  const CreditPolicy credit_;
+  RateMeter rate_;
+  UrlBook book_;
+  ResultOutbox outbox_;
+  LineReader lines_;
+  TextTail bad_lines_{2 << 10};  // the last unparsable lines, as evidence
+
+  Phase phase_ = Phase::kRunning;
+  absl::Status failure_;
+  std::optional<TargetExit> exit_;
+  uint64_t outstanding_credit_ = 0;
+  uint64_t fed_ = 0;
+  uint64_t read_ = 0;
+  uint64_t surplus_ = 0;
+  uint64_t unparsable_ = 0;
+  std::chrono::microseconds stalled_{0};
+  std::optional<SteadyTime> stalled_since_;
+  SteadyTime last_life_;                  // last record, or first open URL
+  std::optional<SteadyTime> terminated_;  // SIGTERM was sent
+  std::optional<SteadyTime> all_done_;    // nothing is open and input is closed
+  bool killed_ = false;
+  bool hung_ = false;
+  bool input_closed_ = false;
+};
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,194 @@
+#include "agent/run_keeper.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "agent/native_command.h"
+#include "agent/target_facts.h"
+#include "common/record_line.h"
+#include "common/spawn.h"
+
+namespace fetchbench::agent {
+namespace {
+
+constexpr size_t kMaxRunIdBytes = 256;
+// For a coordinator that lost its connection at the very end.
+constexpr std::chrono::seconds kRemainsLife{60};
+
+absl::Status CheckStart(const v1::Start& start) {
+  if (start.run_id().empty() || start.run_id().size() > kMaxRunIdBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("run id of {} bytes: 1 to {}", start.run_id().size(), kMaxRunIdBytes));
+  }
+  return CheckOptions(start.options());
+}
+
+absl::Status CheckTarget(const v1::TargetSpec& target) {
+  if (target.name() == kNativeTarget) return absl::OkStatus();
+  return absl::NotFoundError(
+      fmt::format("target '{}': this agent offers {}", target.name(), kNativeTarget));
+}
+
+absl::Status WithHint(const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return status;
+  return absl::NotFoundError(
+      fmt::format("{}; tell the agent where it is with --native", std::string(status.message())));
+}
+
+}  // namespace
+
+RunKeeper::RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop)
+    : config_(std::move(config)), clock_(clock), loop_(std::move(loop)) {}
+
+Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
+  if (absl::Status s = CheckStart(start); !s.ok()) co_return s;
+  if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
+  if (run_ && run_->id() == start.run_id()) {
+    spdlog::info("run {} is taken over by a new stream", start.run_id());
+    Opened opened;
+    opened.run = run_;
+    opened.resumed = true;
+    co_return opened;
+  }
+  if (absl::Status s = CheckFree(start.run_id()); !s.ok()) co_return s;
+  if (std::optional<v1::AgentMessage> final = TakeRemains(start)) {
+    Opened opened;
+    opened.final = std::move(final);
+    opened.resumed = true;
+    co_return opened;
+  }
+  if (absl::Status s = CheckTarget(start.target()); !s.ok()) co_return s;
+  opening_ = start.run_id();
+  absl::StatusOr<Opened> opened = co_await Begin(std::move(start));
+  opening_.clear();
+  co_return opened;
+}
+
+std::optional<v1::AgentMessage> RunKeeper::TakeRemains(const v1::Start& start) {
+  if (!remains_ || remains_->run_id != start.run_id()) return std::nullopt;
+  std::optional<Remains> remains = std::exchange(remains_, std::nullopt);
+  // Another position or a later hour: a run that is resumed with new leases, not a reconnect.
+  if (remains->last_seq != start.last_committed_seq() || clock_.Now() > remains->until) {
+    return std::nullopt;
+  }
+  return std::move(remains->final);
+}
+
+absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
+  if (run_) {
+    std::string since;
+    AppendRfc3339(since, run_->since_us());
+    return absl::ResourceExhaustedError(
+        fmt::format("busy with run {} since {}", run_->id(), since));
+  }
+  if (!opening_.empty()) {
+    return absl::ResourceExhaustedError(
+        fmt::format("busy with starting run {}{}", opening_, opening_ == run_id ? " already" : ""));
+  }
+  return absl::OkStatus();
+}
+
+Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Begin(v1::Start start) {
+  absl::StatusOr<v1::TargetFacts> facts = co_await Facts(start.target());
+  if (!facts.ok()) {
+    // A target that cannot describe itself may still fetch; what it is stays unknown.
+    spdlog::warn("{}", std::string(facts.status().message()));
+    facts = v1::TargetFacts();
+    facts->set_name(start.target().name());
+  }
+  if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
+  absl::StatusOr<std::shared_ptr<ActiveRun>> run =
+      ActiveRun::Begin(config_, clock_, loop_, start, std::move(*facts));
+  if (!run.ok()) co_return WithHint(run.status());
+  spdlog::info("run {} starts: target {}, concurrency {}, timeout {} ms", start.run_id(),
+               start.target().name(), start.options().concurrency(), start.options().timeout_ms());
+  run_ = *run;
+  remains_.reset();
+  Spawn(loop_, "run watch", Watch(run_));
+  Opened opened;
+  opened.run = run_;
+  co_return opened;
+}
+
+Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
+  net::steady_timer timer(loop_);
+  while (run_ == run) {
+    timer.expires_after(ActiveRun::kTick);
+    co_await timer.async_wait(kAsTuple);
+    run->Tick();
+    if (run_ == run && run->orphaned()) {
+      spdlog::warn("run {} is dropped: its coordinator stayed away", run->id());
+      Drop(run);
+    }
+  }
+}
+
+void RunKeeper::Ended(const std::shared_ptr<ActiveRun>& run, bool delivered) {
+  if (run_ != run) return;
+  if (!delivered) {
+    Left(run);
+    return;
+  }
+  spdlog::info("run {} ended", run->id());
+  Drop(run);
+}
+
+void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
+  if (run_ != run || run->attached()) return;
+  // All records are committed: the agent is free for others, and keeps the last word for a
+  // coordinator that comes back.
+  if (std::optional<v1::AgentMessage> final = run->Final()) {
+    const uint64_t last_seq =
+        final->has_failed() ? final->failed().totals().last_seq() : final->finished().last_seq();
+    remains_ = Remains{run->id(), std::move(*final), last_seq, clock_.Now() + kRemainsLife};
+    Drop(run);
+    return;
+  }
+  spdlog::warn("run {}: the coordinator's stream is gone", run->id());
+}
+
+void RunKeeper::Drop(const std::shared_ptr<ActiveRun>& run) {
+  if (run_ == run) run_.reset();
+}
+
+void RunKeeper::ShutDown() {
+  shutting_down_ = true;
+  if (!run_) return;
+  run_->Displace(absl::UnavailableError("the agent is shutting down"));
+  run_.reset();
+}
+
+v1::DescribeResponse RunKeeper::Describe() const {
+  v1::DescribeResponse response;
+  response.set_version(config_.version);
+  *response.mutable_host() = config_.host;
+  response.mutable_host()->set_clock_us(clock_.WallUs());
+  if (run_) {
+    response.set_busy_run_id(run_->id());
+    response.set_busy_since_us(run_->since_us());
+  }
+  if (access(config_.native_path.c_str(), X_OK) == 0)
+    response.add_targets(std::string(kNativeTarget));
+  return response;
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::Facts(v1::TargetSpec target) {
+  if (absl::Status s = CheckTarget(target); !s.ok()) co_return s;
+  struct stat info {};
+  const bool found = stat(config_.native_path.c_str(), &info) == 0;
+  if (found && cached_facts_ && cached_facts_->changed.tv_sec == info.st_mtim.tv_sec &&
+      cached_facts_->changed.tv_nsec == info.st_mtim.tv_nsec) {
+    co_return cached_facts_->facts;
+  }
+  absl::StatusOr<v1::TargetFacts> facts = co_await DescribeTarget(
+      loop_, config_.native_path, config_.child_cpus, config_.describe_patience);
+  if (!facts.ok()) co_return WithHint(facts.status());
+  cached_facts_ = CachedFacts{info.st_mtim, *facts};
+  co_return std::move(facts);
+}
+
+}  // namespace fetchbench::agent

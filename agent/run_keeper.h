@@ -1,0 +1,77 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/active_run.h"
+#include "common/clock.h"
+#include "common/net.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// Keeps the one run that an agent has at a time: starts it, hands it over to the stream that
+// reconnects, drops it when nobody comes. On the loop; lives as long as the loop runs.
+class RunKeeper {
+ public:
+  RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop);
+
+  struct Opened {
+    std::shared_ptr<ActiveRun> run;         // to attach to, or
+    std::optional<v1::AgentMessage> final;  // all that is left of a run whose end was not delivered
+    bool resumed = false;
+  };
+
+  // The run of `start`: under way already, or started now. ResourceExhausted: busy with another
+  // one. InvalidArgument, NotFound and others: it cannot be started, and why.
+  Task<absl::StatusOr<Opened>> Open(v1::Start start);
+
+  // Finished or Failed of this run is written; `delivered`: the coordinator was there to take it.
+  void Ended(const std::shared_ptr<ActiveRun>& run, bool delivered);
+  // The stream of this run is gone.
+  void Left(const std::shared_ptr<ActiveRun>& run);
+
+  // Ends what is under way; nothing starts any more.
+  void ShutDown();
+
+  v1::DescribeResponse Describe() const;
+  // Checks that the target exists and describes itself.
+  Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target);
+
+  const AgentConfig& config() const { return config_; }
+
+ private:
+  struct CachedFacts {
+    timespec changed{};
+    v1::TargetFacts facts;
+  };
+  struct Remains {
+    std::string run_id;
+    v1::AgentMessage final;
+    uint64_t last_seq = 0;
+    SteadyTime until;
+  };
+
+  std::optional<v1::AgentMessage> TakeRemains(const v1::Start& start);
+  absl::Status CheckFree(const std::string& run_id) const;
+  Task<absl::StatusOr<Opened>> Begin(v1::Start start);
+  Task<> Watch(std::shared_ptr<ActiveRun> run);
+  void Drop(const std::shared_ptr<ActiveRun>& run);
+
+  const AgentConfig config_;
+  const Clock& clock_;
+  net::any_io_executor loop_;
+  std::shared_ptr<ActiveRun> run_;
+  std::string opening_;  // id of the run whose target is being started
+  std::optional<Remains> remains_;
+  std::optional<CachedFacts> cached_facts_;
+  bool shutting_down_ = false;
+};
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,88 @@
+#include "agent/server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_builder.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "agent/listen_address.h"
+#include "common/grpc_options.h"
+
+namespace fetchbench::agent {
+namespace {
+
+// For streams to end by themselves; then they are cancelled.
+constexpr std::chrono::milliseconds kStreamGrace{500};
+
+}  // namespace
+
+AgentServer::AgentServer(AgentConfig config)
+    : loop_("agent-loop"),
+      keeper_(std::move(config), clock_, loop_.executor()),
+      service_(keeper_, loop_.executor()) {}
+
+AgentServer::~AgentServer() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(AgentConfig config,
+                                                                const std::string& listen) {
+  std::unique_ptr<AgentServer> server(new AgentServer(std::move(config)));
+  if (absl::Status s = server->Listen(listen); !s.ok()) return s;
+  return server;
+}
+
+absl::Status AgentServer::Listen(const std::string& listen) {
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
+  if (!address.ok()) return address.status();
+  const bool is_unix = !address->socket_path.empty();
+  if (is_unix) {
+    if (absl::Status s = PrepareSocketFolder(address->socket_path); !s.ok()) return s;
+  }
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  ApplyServerOptions(builder);
+  int port = 0;
+  builder.AddListeningPort(address->Text(), grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service_);
+  server_ = builder.BuildAndStart();
+  // gRPC says the reason in its own log only.
+  if (server_ == nullptr || port == 0) {
+    return absl::UnavailableError(fmt::format(
+        "cannot listen on {}: in use, not an address of this host, or not permitted", listen));
+  }
+  if (is_unix) {
+    socket_path_ = address->socket_path;
+  } else {
+    address->port = port;
+  }
+  address_ = address->Text();
+  return absl::OkStatus();
+}
+
+void AgentServer::Stop() {
+  if (server_) {
+    server_->GetHealthCheckService()->SetServingStatus(false);
+    // First the run and its stream end on the loop, then the server: its Shutdown waits for streams
+    // that only the loop can finish, so it must not be called there.
+    std::promise<void> done;
+    net::post(loop_.context(), [this, &done] {
+      keeper_.ShutDown();
+      done.set_value();
+    });
+    done.get_future().wait();
+    server_->Shutdown(std::chrono::system_clock::now() + kStreamGrace);
+    server_->Wait();
+    server_.reset();
+    if (!socket_path_.empty()) unlink(socket_path_.c_str());
+  }
+  loop_.Join();
+}
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/run_keeper.h"
+#include "agent/service.h"
+#include "common/clock.h"
+#include "common/io_thread.h"
+
+namespace fetchbench::agent {
+
+// The daemon: gRPC server with health and reflection, control loop and run keeper. From one thread
+// that is not the loop.
+class AgentServer {
+ public:
+  // `listen`: HOST:PORT (port 0: one that is free) or unix:PATH, whose folder must be private to
+  // this user and is made if it is not there.
+  static absl::StatusOr<std::unique_ptr<AgentServer>> Start(AgentConfig config,
+                                                            const std::string& listen);
+  ~AgentServer();  // stops
+
+  // Where it listens, with the port that it got.
+  const std::string& address() const { return address_; }
+
+  // Kills the target, ends the streams, and returns when all is gone; within about a second.
+  // Idempotent.
+  void Stop();
+
+ private:
+  explicit AgentServer(AgentConfig config);
+  absl::Status Listen(const std::string& listen);
+
+  SystemClock clock_;
+  IoThread loop_;
+  RunKeeper keeper_;
+  AgentService service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+  std::string socket_path_;  // to remove at the end; empty for TCP
+};
+
+}  // namespace fetchbench::agent

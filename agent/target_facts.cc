@@ -1,0 +1,102 @@
+#include "agent/target_facts.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "agent/native_command.h"
+#include "agent/process/child_process.h"
+#include "agent/utf8.h"
+#include "common/wakeup.h"
+
+namespace fetchbench::agent {
+namespace {
+
+namespace json = boost::json;
+
+constexpr size_t kMaxDescriptionBytes = 64 << 10;
+
+std::string Member(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (value == nullptr || !value->is_string()) return {};
+  return ValidUtf8(std::string_view(value->get_string().data(), value->get_string().size()));
+}
+
+// Collects what a short-lived child prints.
+class Collector final : public TargetSink {
+ public:
+  explicit Collector(const net::any_io_executor& loop) : ended(loop) {}
+  void OnOutput(std::string_view bytes) override {
+    if (output.size() + bytes.size() <= kMaxDescriptionBytes) output += bytes;
+  }
+  void OnWritable() override {}
+  void OnExit(const TargetExit& e) override {
+    exit = e;
+    ended.Notify();
+  }
+
+  Wakeup ended;
+  std::string output;
+  std::optional<TargetExit> exit;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::TargetFacts> ParseTargetFacts(std::string_view text) {
+  boost::system::error_code error;
+  const json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+  if (error || !value.is_object()) {
+    return absl::InvalidArgumentError(
+        fmt::format("not one JSON object: '{}'", ValidUtf8(text.substr(0, 80))));
+  }
+  const json::object& object = value.get_object();
+  v1::TargetFacts facts;
+  facts.set_name(Member(object, "name"));
+  facts.set_version(Member(object, "version"));
+  facts.set_runtime(Member(object, "runtime"));
+  facts.set_tls_library(Member(object, "tls_library"));
+  facts.set_tls_groups(Member(object, "tls_groups"));
+  facts.set_libc(Member(object, "libc"));
+  const json::value* libraries = object.if_contains("libraries");
+  if (libraries != nullptr && libraries->is_array()) {
+    for (const json::value& library : libraries->get_array()) {
+      if (!library.is_string()) continue;
+      facts.add_libraries(
+          ValidUtf8(std::string_view(library.get_string().data(), library.get_string().size())));
+    }
+  }
+  return facts;
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, std::string program,
+                                                     std::vector<int> cpus,
+                                                     std::chrono::milliseconds patience) {
+  Collector collector(loop);
+  ChildProcess child(loop, std::move(cpus));  // destroyed first: the collector outlives it
+  TargetCommand command;
+  command.argv = {program, "--describe"};
+  command.environ = TargetEnvironment();
+  if (absl::Status s = child.Start(command, collector); !s.ok()) co_return s;
+  child.CloseInput();
+  co_await collector.ended.WaitUntil(std::chrono::steady_clock::now() + patience);
+  if (!collector.exit) {
+    co_return absl::DeadlineExceededError(
+        fmt::format("{} --describe did not end within {} ms", program, patience.count()));
+  }
+  if (collector.exit->code != 0) {
+    co_return absl::FailedPreconditionError(fmt::format("{} --describe {}: {}", program,
+                                                        DescribeExit(collector.exit->code),
+                                                        ValidUtf8(collector.exit->stderr_tail)));
+  }
+  absl::StatusOr<v1::TargetFacts> facts = ParseTargetFacts(collector.output);
+  if (!facts.ok()) {
+    co_return absl::FailedPreconditionError(
+        fmt::format("{} --describe: {}", program, std::string(facts.status().message())));
+  }
+  co_return std::move(facts);
+}
+
+}  // namespace fetchbench::agent

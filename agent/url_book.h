@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// What an agent holds at most, whatever the coordinator sends.
+inline constexpr size_t kMaxHeldUrls = 262'144;
+inline constexpr size_t kMaxHeldBytes = 128 << 20;
+inline constexpr size_t kMaxUrlBytes = (1 << 20) + 4096;
+
+struct LeasedUrl {
+  uint64_t index = 0;
+  uint64_t lease_id = 0;
+  std::string url;
+};
+
+// A URL that the target was given and has not answered.
+struct OpenUrl {
+  LeasedUrl leased;
+  int64_t fed_us = 0;  // UTC
+};
+
+// The URLs lent to this agent: waiting, then open (given to the target), then closed by a record,
+// and the lease is held until all its records are acknowledged. Pure; one thread.
+class UrlBook {
+ public:
+  struct Closed {
+    uint64_t index = 0;
+    uint64_t lease_id = 0;
+  };
+
+  // Takes a lease over. URLs that cannot be written as one line of the target's input (empty, line
+  // breaks or NUL inside, too long) are not kept but put into `unfeedable`. InvalidArgument or
+  // ResourceExhausted: the lease breaks the protocol; it may have been taken in part, and the run
+  // should end.
+  absl::Status Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable);
+
+  // Moves up to `max_urls` waiting URLs to open, as lines at the end of `lines`, which may grow
+  // beyond `max_bytes` by one URL. Returns how many.
+  size_t TakeForFeeding(size_t max_urls, size_t max_bytes, int64_t now_us, std::string& lines);
+
+  // The oldest open entry with this URL; nullopt when none is open.
+  std::optional<Closed> Close(std::string_view url);
+
+  // Closes all that is open, oldest first.
+  std::vector<OpenUrl> CloseAll();
+
+  // Forgets what waits: those URLs will have no record here. Returns how many.
+  size_t DropWaiting();
+
+  // `count` records of the lease are acknowledged.
+  void Commit(uint64_t lease_id, uint64_t count);
+
+  size_t waiting() const { return waiting_.size(); }
+  size_t open() const { return open_count_; }
+  size_t held() const { return waiting() + open(); }
+  std::vector<uint64_t> HeldLeases() const;
+
+ private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  struct Slot {
+    OpenUrl entry;
+    uint32_t next_same = kNone;  // the next entry with the same URL, in feeding order
+    bool used = false;
+  };
+  struct Chain {
+    uint32_t head = kNone;
+    uint32_t tail = kNone;
+  };
+
+  absl::Status Keep(LeasedUrl item);
+  void Open(LeasedUrl item, int64_t now_us);
+  LeasedUrl Free(uint32_t slot);
+
+  std::deque<LeasedUrl> waiting_;
+  std::deque<Slot> slots_;  // a deque: the map's keys look into its strings
+  std::vector<uint32_t> free_slots_;
+  absl::flat_hash_map<std::string_view, Chain> by_url_;  // key: the URL of the chain's head
+  absl::flat_hash_set<uint64_t> indices_;                // waiting or open
+  absl::flat_hash_map<uint64_t, uint64_t>
+      uncommitted_;  // lease id -> URLs without an acknowledged record
+  size_t open_count_ = 0;
+  size_t held_bytes_ = 0;
+};
+
+}  // namespace fetchbench::agent
