@@ -179,6 +179,10 @@ absl::StatusOr<CertificateStore::Ca> CertificateStore::MakeCa(const std::string&
 
 absl::StatusOr<CertificateStore> CertificateStore::Create() {
   CertificateStore store;
+  store.rsa_key_in_making_ = std::async(std::launch::async, [] {
+    constexpr unsigned int kRsaBits = 2048;
+    return KeyPtr(EVP_RSA_gen(kRsaBits));
+  });
   store.next_serial_ = RandomSerial();
   store.leaf_key_ = MakeLeafKey();
   if (store.leaf_key_ == nullptr) return OpenSslError("making the leaf key");
@@ -198,8 +202,7 @@ absl::StatusOr<CertificateStore> CertificateStore::Create() {
 
 EVP_PKEY* CertificateStore::KeyOf(CertificateKind kind) {
   if (kind != CertificateKind::kRsa) return leaf_key_.get();
-  constexpr unsigned int kRsaBits = 2048;
-  if (rsa_key_ == nullptr) rsa_key_.reset(EVP_RSA_gen(kRsaBits));
+  if (rsa_key_in_making_.valid()) rsa_key_ = rsa_key_in_making_.get();
   return rsa_key_.get();
 }
 

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
@@ -111,6 +112,11 @@ Task<bool> Connection::Handshake() {
     const bool goes_on = co_await BreakHandshake(view_.plan.tls.breaks);
     if (!goes_on) co_return false;
   }
+  // The client's answer to the flight may be there before it is looked for.
+  if (view_.plan.tls.breaks == TlsBreak::kResetAfterFlight) {
+    Reset();
+    co_return false;
+  }
   handshake_done_ = true;
   ++context_.stats.tls_handshakes;
   co_return true;
@@ -206,11 +212,22 @@ Task<bool> Connection::WriteAll(std::string_view bytes, bool raw) {
       co_return false;
     }
     bytes.remove_prefix(n);
-    if (want == Want::kNothing) continue;
+    sent_this_turn_ += n;
+    if (want == Want::kNothing) {
+      co_await LetOthers();
+      continue;
+    }
+    sent_this_turn_ = 0;
     const bool ready = co_await WaitFor(want, kPatience);
     if (!ready) gone_ = true;
   }
   co_return is_open();
+}
+
+Task<> Connection::LetOthers() {
+  if (sent_this_turn_ < kTurnBytes) co_return;
+  sent_this_turn_ = 0;
+  co_await net::post(socket_.get_executor(), net::use_awaitable);
 }
 
 Task<bool> Connection::Write(std::string_view bytes) { return WriteAll(bytes, false); }

@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
 #include <iterator>
 
 #include "origin/planner.h"
@@ -69,14 +68,19 @@ void CancelWhenIdle(net::steady_timer& timer, std::shared_ptr<tcp::socket> socke
   });
 }
 
-// With the length in front, as over TCP. False: the client is gone.
-Task<bool> SendFramed(tcp::socket& socket, const std::string& message) {
+// With the length in front, in one step: answers of one connection never mix. A client that leaves
+// no room for an answer is not reading, and is cut off.
+void SendFramed(tcp::socket& socket, const std::string& message) {
   std::string framed;
   framed += static_cast<char>(message.size() >> 8);
   framed += static_cast<char>(message.size() & 0xff);
   framed += message;
-  const auto [ec, n] = co_await net::async_write(socket, net::buffer(framed), kAsTuple);
-  co_return !ec;
+  const ssize_t sent =
+      send(socket.native_handle(), framed.data(), framed.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  error_code ignored;
+  if (sent != static_cast<ssize_t>(framed.size())) {
+    socket.shutdown(net::socket_base::shutdown_both, ignored);
+  }
 }
 
 }  // namespace
@@ -96,6 +100,9 @@ absl::Status DnsServer::Listen(uint32_t address, uint16_t port) {
     endpoint_ = udp_.local_endpoint(ec);
     tcp_.open(tcp::v4(), ec);
     if (!ec) tcp_.set_option(net::socket_base::reuse_address(true), ec);
+    // Accepted sockets inherit it: an answer must not wait for the acknowledgement of the one
+    // before.
+    if (!ec) tcp_.set_option(tcp::no_delay(true), ec);
     if (!ec) tcp_.bind({ip, endpoint_.port()}, ec);
     if (!ec) tcp_.listen(net::socket_base::max_listen_connections, ec);
     if (!ec) {
@@ -241,16 +248,30 @@ Task<> DnsServer::ServeTcp(std::shared_ptr<tcp::socket> socket) {
     if (ec2) break;
     idle.cancel();
     const auto* bytes = reinterpret_cast<const uint8_t*>(message.data());
-    for (const DnsAnswer& answer : AnswersTo({bytes, message.size()}, false)) {
-      if (answer.delay > Micros(0)) {
-        net::steady_timer delay(io_, answer.delay);
-        co_await delay.async_wait(kAsTuple);
+    for (DnsAnswer& answer : AnswersTo({bytes, message.size()}, false)) {
+      if (answer.delay == Micros(0)) {
+        SendFramed(*socket, answer.message);
+      } else {
+        SendLater(socket, std::move(answer));
       }
-      const bool sent = co_await SendFramed(*socket, answer.message);
-      if (!sent) break;  // the next read fails and ends the connection
     }
   }
   --tcp_connections_;
+}
+
+// A late answer does not hold up those to the queries behind it (RFC 7766 section 6.2.1.1).
+void DnsServer::SendLater(std::shared_ptr<tcp::socket> socket, DnsAnswer answer) {
+  if (tcp_waiting_ >= kMaxWaiting) {
+    ++dropped_;
+    return;
+  }
+  ++tcp_waiting_;
+  const auto timer = std::make_shared<net::steady_timer>(io_, answer.delay);
+  timer->async_wait([this, timer, socket = std::move(socket),
+                     message = std::move(answer.message)](error_code ec) {
+    --tcp_waiting_;
+    if (!ec) SendFramed(*socket, message);
+  });
 }
 
 }  // namespace fetchbench::origin

@@ -61,6 +61,7 @@ class DnsServer {
   Task<> SendWaiting();
   Task<> AcceptTcp();
   Task<> ServeTcp(std::shared_ptr<net::ip::tcp::socket> socket);
+  void SendLater(std::shared_ptr<net::ip::tcp::socket> socket, DnsAnswer answer);
 
   net::io_context& io_;
   const World& world_;
@@ -72,6 +73,7 @@ class DnsServer {
   net::steady_timer wake_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
   int tcp_connections_ = 0;
+  size_t tcp_waiting_ = 0;
   uint64_t dropped_ = 0;
 };
 

@@ -26,6 +26,30 @@ fb_configure() {
     fb_die 1 "CMake could not configure build/$preset; its messages are above"
 }
 
+# fb_build_progress PRESET: Ninja's output, without a word when there was nothing to do; on a terminal a step
+# overwrites the one before it. (Asking `ninja -n` first is no way out: with CMake's globs it always sees work.)
+fb_build_progress() {
+  local line noted=no step=no
+  while IFS= read -r line; do
+    case $line in
+      *'Re-checking globbed directories'* | 'ninja: no work to do.') continue ;;
+    esac
+    if [[ $noted == no ]]; then
+      echo "fetchbench: building build/$1 (the first time takes minutes)"
+      noted=yes
+    fi
+    if [[ -t 1 && $line == \[* ]]; then
+      printf '\r\033[K%s' "${line:0:79}"
+      step=yes
+    else
+      [[ $step == no ]] || echo
+      printf '%s\n' "$line"
+      step=no
+    fi
+  done
+  [[ $step == no ]] || echo
+}
+
 # fb_build PRESET [TARGET...]: configures and builds, with the output on stderr. Two callers at once
 # take turns.
 fb_build() {
@@ -35,10 +59,8 @@ fb_build() {
   exec {lock}>"$folder/.setup.lock"
   flock -n "$lock" || { fb_note "fetchbench: waiting for another build of build/$preset"; flock "$lock"; }
   fb_configure "$preset"
-  if ! (cd "$folder" && ninja -n "$@" </dev/null 2>/dev/null) | grep -q 'no work to do'; then
-    fb_note "fetchbench: building build/$preset (the first time takes minutes)"
-    (cd "$folder" && fb_in_build_environment ninja -j "$(fb_jobs)" "$@") >&2 || status=$?
-  fi
+  (cd "$folder" && fb_in_build_environment ninja -j "$(fb_jobs)" "$@" 2>&1) |
+    fb_build_progress "$preset" >&2 || status=$?
   exec {lock}>&-
   ((status == 0)) || fb_die 1 "the build of build/$preset failed; the messages are above"
 }

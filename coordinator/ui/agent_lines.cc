@@ -179,6 +179,7 @@ std::vector<std::string> RenderAgents(const std::vector<AgentProgress>& agents, 
                                       int columns, const TextStyle& style) {
   if (agents.empty() || rows <= 0) return {};
   std::vector<const AgentProgress*> shown;
+  shown.reserve(agents.size());
   for (const AgentProgress& a : agents) shown.push_back(&a);
   const bool header = columns >= kHeaderFromColumns && rows >= 3;
   const int room = header ? rows - 1 : rows;

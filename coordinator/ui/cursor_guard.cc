@@ -12,7 +12,6 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::string_view kRestore = "\r\x1b[J\x1b[0m\x1b[?7h\x1b[?25h";
-constexpr std::string_view kHide = "\x1b[?25l";
 constexpr int kDeadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL,  SIGABRT,
                            SIGBUS, SIGFPE, SIGSEGV, SIGTERM, SIGALRM};
 
@@ -52,8 +51,7 @@ void OnSuspend(int signal) {
   raise(signal);
   pthread_sigmask(SIG_UNBLOCK, &this_signal, &before);  // stops here, until SIGCONT
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  Install(signal, OnSuspend, SA_RESTART);
-  if (fd >= 0) WriteAll(fd, kHide);
+  Install(signal, OnSuspend, SA_RESTART);  // the next frame hides the cursor again
   errno = saved_errno;
 }
 
@@ -71,8 +69,8 @@ void RestoreTerminalNow() {
 
 CursorGuard::CursorGuard(int fd) {
   guarded_fd.store(fd);
-  static const int kRegistered = std::atexit(RestoreTerminalNow);  // once for the process
-  static_cast<void>(kRegistered);
+  static const int registered = std::atexit(RestoreTerminalNow);  // once for the process
+  static_cast<void>(registered);
   for (const int signal : kDeadly) {
     if (HandledBy(signal, SIG_DFL)) Install(signal, OnDeadlySignal, SA_RESETHAND);
   }

@@ -31,6 +31,7 @@ std::string HumanNumber(double value) {
   if (!std::isfinite(value) || value < 0) return "-";
   if (value == 0) return "0";
   if (value < 999.5) return ThreeDigits(value);
+  if (value >= 1e15) return fmt::format("{:.2e}", value);
   return Grouped(static_cast<uint64_t>(std::llround(value)));
 }
 

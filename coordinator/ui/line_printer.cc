@@ -38,6 +38,7 @@ std::string OverBlock(std::string_view text, int width) {
 // would flicker, and tmux saves a screen that is erased from its first row on to the scroll-back.
 std::string LinePrinter::Frame() const {
   std::string bytes("\r");
+  bytes += kHideCursor;  // each time: a shell may have shown it while we were suspended
   bytes += kNoWrap;
   for (size_t i = 0; i < last_.size(); ++i) {
     if (i > 0) bytes += "\r\n";
@@ -52,15 +53,10 @@ std::string LinePrinter::Frame() const {
 }
 
 void LinePrinter::Draw(const std::vector<std::string>& lines) {
-  if (lines.empty() || !terminal_.Drain()) return;
-  std::string bytes;
-  if (!guard_) {
-    guard_.emplace(terminal_.fd());
-    bytes += kHideCursor;
-  }
+  if (lines.empty() || terminal_.InBackground() || !terminal_.Drain()) return;
+  if (!guard_) guard_.emplace(terminal_.fd());
   last_ = lines;
-  bytes += Frame();
-  terminal_.Write(bytes);
+  terminal_.Write(Frame());
 }
 
 bool LinePrinter::PrintAbove(std::string_view text) {

@@ -21,7 +21,7 @@ class LinePrinter {
   LinePrinter& operator=(const LinePrinter&) = delete;
 
   // `lines` are narrower than the terminal and fewer than its rows. Dropped silently when the
-  // terminal is not keeping up.
+  // terminal is not keeping up, or in the hands of another job.
   void Draw(const std::vector<std::string>& lines);
   // Puts `text` (harmless; several lines are parted by '\n') above the block, which is drawn again.
   // False: it was lost, because the terminal is not keeping up.

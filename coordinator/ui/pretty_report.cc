@@ -145,10 +145,12 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view betwe
 }
 
 std::string FactsText(const RunFacts& f) {
+  std::vector<std::string> others = f.libraries;  // the TLS library has a place of its own
+  std::erase(others, f.tls_library);
   std::vector<std::string> parts = {"fetchbench " + f.version,
                                     Joined({f.target, f.target_version}, " "),
                                     f.runtime,
-                                    Joined(f.libraries, ", "),
+                                    Joined(others, ", "),
                                     f.tls_library.empty() ? "" : "TLS " + f.tls_library,
                                     f.tls_groups.empty() ? "" : "groups " + f.tls_groups,
                                     f.libc,

@@ -171,6 +171,7 @@ Lines OriginBox(const Summary& s, const TextStyle& style) {
 Lines AgentsBox(const std::vector<AgentSummary>& agents, const TextStyle& style) {
   if (agents.empty()) return {};
   std::vector<const AgentSummary*> shown;
+  shown.reserve(agents.size());
   for (const AgentSummary& a : agents) shown.push_back(&a);
   if (shown.size() > kMaxAgentRows) {
     std::stable_sort(shown.begin(), shown.end(), [](const AgentSummary* a, const AgentSummary* b) {

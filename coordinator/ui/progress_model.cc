@@ -66,9 +66,9 @@ std::string Bar(double fraction, int cells, const TextStyle& style) {
 std::string TitleLine(const ProgressSnapshot& s, int columns, const TextStyle& style) {
   const Paint paint(style.colour);
   const std::string phase = Harmless(s.phase, !style.utf8);
-  const std::string right = CutTo(fmt::format("{}{}{}", phase, phase.empty() ? "" : "  ",
-                                              HumanSeconds(std::floor(s.elapsed_s))),
-                                  columns, style.utf8);
+  std::string right = CutTo(fmt::format("{}{}{}", phase, phase.empty() ? "" : "  ",
+                                        HumanSeconds(std::floor(s.elapsed_s))),
+                            columns, style.utf8);
   const int room = columns - DisplayWidth(right) - 2;
   if (room < 6) return right;
   const std::string left = CutTo(Harmless(s.title, !style.utf8), room, style.utf8);
@@ -134,6 +134,7 @@ Lines OutcomeLines(const OutcomeCounts& outcomes, int columns, const TextStyle& 
   std::stable_sort(failures.begin(), failures.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> figures;
+  figures.reserve(failures.size());
   for (const auto& [count, outcome] : failures) {
     figures.push_back(fmt::format("{} {}", OutcomeName(outcome), Grouped(count)));
   }

@@ -49,6 +49,12 @@ Terminal::~Terminal() {
   if (own_fd_ >= 0) close(own_fd_);
 }
 
+bool Terminal::InBackground() const {
+  if (!is_terminal_) return false;
+  const pid_t foreground = tcgetpgrp(fd_);  // fails for a terminal that is not our controlling one
+  return foreground > 0 && foreground != getpgrp();
+}
+
 TextStyle Terminal::Style() const {
   TextStyle style;
   winsize size = {};

@@ -25,6 +25,9 @@ class Terminal {
   bool is_terminal() const { return is_terminal_; }
   // A terminal that understands cursor movement: TERM is set and is not "dumb".
   bool can_move_cursor() const { return can_move_cursor_; }
+  // Whether the shell has given the terminal to another job: nothing should be drawn then. Changes
+  // at any time.
+  bool InBackground() const;
   // Where bytes go; for a terminal normally a non-blocking opening of its own.
   int fd() const { return own_fd_ >= 0 ? own_fd_ : fd_; }
 

@@ -54,8 +54,8 @@ bool IsDangerous(char32_t c) {
 class UnicodeLocale {
  public:
   UnicodeLocale() {
-    static const locale_t kUnicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-    if (kUnicode != nullptr) previous_ = uselocale(kUnicode);
+    static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (unicode != nullptr) previous_ = uselocale(unicode);
   }
   ~UnicodeLocale() {
     if (previous_ != nullptr) uselocale(previous_);

@@ -169,6 +169,16 @@ Answers AnswerNoAaaaSilent(const DnsAsked& asked) {
   return One(GoodReply(asked));
 }
 
+Answers AnswerSlowlyOverTcp(const DnsAsked& asked) {
+  constexpr std::chrono::milliseconds kLate{700};
+  DnsReply truncated;
+  truncated.truncated = true;
+  if (!asked.tcp) return One(EncodeReply(asked.query, truncated));
+  Answers answers = One(GoodReply(asked));
+  answers.front().delay = kLate;
+  return answers;
+}
+
 constexpr AddressKinds All3(AddressKind kind) { return {{kind, kind, kind}, 3}; }
 
 constexpr std::array kTable = {
@@ -182,10 +192,12 @@ constexpr std::array kTable = {
     ConformanceHost{
         .name = "dns-answers-after-one-second", .dns = {.delay = seconds(1)}, .serve = ServeHello},
     ConformanceHost{.name = "dns-answers-after-the-deadline",
-                    .dns = {.delay = seconds(4)},
+                    .dns = {.delay = seconds(20)},
                     .serve = ServeHello},
     ConformanceHost{
         .name = "dns-truncated-udp", .dns = {.truncate_udp = true}, .serve = ServeHello},
+    ConformanceHost{
+        .name = "dns-slow-over-tcp", .serve = ServeHello, .answer_dns = AnswerSlowlyOverTcp},
     ConformanceHost{
         .name = "dns-wrong-id-first", .serve = ServeHello, .answer_dns = AnswerForgedFirst},
     ConformanceHost{.name = "dns-wrong-id-only", .answer_dns = AnswerForgedOnly},

@@ -136,7 +136,25 @@ Task<> ServeSplitLineEnds(Exchange exchange) {
   co_await Hold(exchange);
 }
 
+// "Without end" is 64 MiB, as for headers.
+constexpr uint64_t kEndlessTimes = 4096;
+constexpr std::string_view kChunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+Task<> ServeEndlessExtension(Exchange exchange) {
+  co_await exchange.Write(std::string(kChunkedHead) + "c;x=");
+  co_await Repeat(exchange, std::string(16384, 'x'), Micros(0), kEndlessTimes);
+}
+
+Task<> ServeEndlessTrailers(Exchange exchange) {
+  co_await exchange.Write(std::string(kChunkedHead) + "c\r\nhello world\n\r\n0\r\n");
+  std::string trailers;
+  for (int i = 0; i < 16; ++i) trailers += "X-Trailer: " + std::string(1011, 'x') + "\r\n";
+  co_await Repeat(exchange, trailers, Micros(0), kEndlessTimes);
+}
+
 constexpr std::array kServed = {
+    ConformanceHost{.name = "chunked-endless-extension", .serve = ServeEndlessExtension},
+    ConformanceHost{.name = "chunked-endless-trailers", .serve = ServeEndlessTrailers},
     ConformanceHost{.name = "headers-then-pause-then-body", .serve = ServePauseBeforeBody},
     ConformanceHost{.name = "split-between-cr-and-lf", .serve = ServeSplitLineEnds},
 };

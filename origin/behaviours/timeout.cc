@@ -21,8 +21,11 @@ constexpr std::array kCanned = {
     Canned{.name = "stops-in-body", .body = "hello "},
 };
 
-Task<> ServeAfter4s(Exchange exchange) {
-  co_await exchange.Sleep(seconds(4));
+// Later than any deadline that the tests use, sanitizers' ones included.
+constexpr seconds kTooLate{20};
+
+Task<> ServeTooLate(Exchange exchange) {
+  co_await exchange.Sleep(kTooLate);
   co_await ServeHello(exchange);
 }
 
@@ -32,7 +35,7 @@ Task<> ServeAfter1s(Exchange exchange) {
 }
 
 // A bound that outlasts every client's deadline; nothing is read, so a leaving client is not seen.
-Task<> NeverRead(Exchange exchange) { co_await exchange.Sleep(seconds(20)); }
+Task<> NeverRead(Exchange exchange) { co_await exchange.Sleep(kTooLate); }
 
 Task<> DripHeaders(Exchange exchange) {
   const std::string head = "HTTP/1.1 200 OK\r\nX-Slow: " + std::string(600, 'x');
@@ -48,11 +51,11 @@ Task<> ServeRedirectThenSilence(Exchange exchange) {
   co_await exchange.Write("HTTP/1.1 302 Found\r\nLocation: /silence\r\nContent-Length: 0\r\n\r\n");
 }
 
-// "/" -> "/1" -> ... "/10", each after 400 ms.
+// "/" -> "/1" -> ... "/10", each after a second.
 Task<> ServeSlowRedirects(Exchange exchange) {
   const int hop = HopOf(exchange.request().target);
   exchange.KeepAlive();
-  co_await exchange.Sleep(milliseconds(400));
+  co_await exchange.Sleep(seconds(1));
   if (hop >= 10) {
     co_await ServeHello(exchange);
     co_return;
@@ -64,7 +67,7 @@ Task<> ServeSlowRedirects(Exchange exchange) {
 constexpr std::array kServed = {
     ConformanceHost{.name = "never-answers", .serve = Hold},
     ConformanceHost{.name = "never-reads", .on_accept = NeverRead},
-    ConformanceHost{.name = "answers-after-the-deadline", .serve = ServeAfter4s},
+    ConformanceHost{.name = "answers-after-the-deadline", .serve = ServeTooLate},
     ConformanceHost{.name = "answers-after-one-second", .serve = ServeAfter1s},
     ConformanceHost{.name = "drips-headers", .serve = DripHeaders},
     ConformanceHost{.name = "drips-body", .serve = DripBody},

@@ -25,7 +25,13 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kUserAgent = "conformance/1.0";
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double kTimeoutS = 8;  // below the 20 s of what comes too late
+#else
 constexpr double kTimeoutS = 2;
+#endif
+// A fetcher that honours its deadline does so within this, on a machine however busy.
+constexpr double kSlackS = 5;
 // More than there are behaviours, so that the slow ones wait side by side.
 constexpr int kConcurrency = 300;
 // A fetcher that still runs then does not stop at its deadlines; the busiest machine is faster.
@@ -162,10 +168,11 @@ class ConformanceBehaviourTest : public testing::TestWithParam<Behaviour> {};
 
 TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  if (!Matrix().status.ok()) GTEST_SKIP() << "the run failed, see EveryUrlHasOneRecord";
   const auto it = Matrix().records.find(b.url);
   ASSERT_NE(it, Matrix().records.end()) << "no record of " << b.url;
   const Record& record = it->second;
+  EXPECT_LE(record.duration_us / 1e6, (b.timeout_s > 0 ? b.timeout_s : kTimeoutS) + kSlackS);
   EXPECT_EQ(Difference(b, record), "") << b.about << "\nerror: " << record.error
                                        << "\nduration: " << record.duration_us / 1000 << " ms";
 }
@@ -173,7 +180,7 @@ TEST_P(ConformanceBehaviourTest, EndsAsDescribed) {
 // One request policy: what every request that reached the origin must look like.
 TEST_P(ConformanceBehaviourTest, AsksByThePolicy) {
   const Behaviour& b = GetParam();
-  ASSERT_TRUE(Matrix().status.ok()) << Matrix().status;
+  if (!Matrix().status.ok()) GTEST_SKIP() << "the run failed, see EveryUrlHasOneRecord";
   const json::object& seen = Matrix().seen.at(b.name);
   const json::value* requests = seen.if_contains("requests");
   ASSERT_TRUE(requests != nullptr && requests->is_array()) << json::serialize(seen);

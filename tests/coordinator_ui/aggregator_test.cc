@@ -181,8 +181,8 @@ TEST(AggregatorTest, CancelledRecordsAreTimedBecauseTheyWereStarted) {
 
 TEST(AggregatorTest, FailuresDoNotHideHowLongSuccessesTook) {
   std::vector<Record> records;
-  for (int i = 0; i < 100; ++i) records.push_back(Answer(200, 0, 1'000));
-  for (int i = 0; i < 900; ++i) records.push_back(Failure(Outcome::kConnectRefused, 0, 1));
+  records.insert(records.end(), 100, Answer(200, 0, 1'000));
+  records.insert(records.end(), 900, Failure(Outcome::kConnectRefused, 0, 1));
   const Measured m = Sum(records);
   EXPECT_NEAR(static_cast<double>(m.all.p50_us), 1'000, 1'000 * Histogram::kRelativeError);
   EXPECT_NEAR(static_cast<double>(m.ok.p50_us), 1e6, 1e6 * Histogram::kRelativeError);
@@ -220,6 +220,7 @@ TEST(AggregatorTest, OvershootIsWhatGoesBeyondTheTimeout) {
 
 TEST(AggregatorTest, TimeTo99PercentLeavesOutTheTailOfTimeouts) {
   std::vector<Record> records;
+  records.reserve(1'000);
   for (int i = 0; i < 995; ++i) records.push_back(Answer(200, i, 100));
   for (int i = 0; i < 5; ++i) records.push_back(Failure(Outcome::kConnectTimeout, 900, 5'000));
   const Measured m = Sum(records);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +146,10 @@ TEST_F(ProgressDisplayTest, ModesFollowTheWordAndTheTerminal) {
 std::string LastWordsOf(const PseudoTerminal& pty, Terminal& terminal, void (*end)()) {
   const pid_t child = fork();
   if (child == 0) {
+    const rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGSEGV,
+           SIG_DFL);  // a sanitizer has a handler of its own, which the guard would respect
     ProgressDisplay display(terminal, ProgressMode::kTerminal);
     display.Update(SampleSnapshot(1), SteadyTime{});
     end();

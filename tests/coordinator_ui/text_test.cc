@@ -121,6 +121,7 @@ TEST(HumanNumbersTest, HaveThreeDigitsOrSo) {
   EXPECT_EQ(HumanNumber(9.996), "10.0");
   EXPECT_EQ(HumanNumber(99.96), "100");
   EXPECT_EQ(HumanNumber(999.7), "1,000");
+  EXPECT_EQ(HumanNumber(1e30), "1.00e+30");
   EXPECT_EQ(HumanNumber(-1), "-");
 }
 

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/perf/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-echo '{"name": "silent", "fates": {"silent_before_headers": 1.0}}' >"$work/silent.json"
+echo '{"name": "silent", "outcomes": {"silent_before_headers": 1.0}}' >"$work/silent.json"
 perf_origin "$work/silent.json"
 perf_urls 10000 >"$work/urls"
 perf_certificates "$work/urls"

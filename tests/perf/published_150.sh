@@ -12,6 +12,7 @@ figure() { jq -r "$1" "$work/summary.json"; }
 perf_row records "$(figure .totalUrls)" '' 'exactly 10000' ''
 perf_row 'mean duration' "$(figure .avg)" ms '612 to 748' ''
 perf_row 'whole run' "$(figure .time)" ms '' "99 % of the URLs after $(figure .time_to_99_ms) ms"
+perf_row 'overshoot p99.9' "$(figure '.timeout_overshoot_ms["p99.9"]')" ms 'at most 50' "$(figure .timeout_overshoot_ms.count) timeouts"
 perf_row '2xx' "$(figure '."2xx" / .totalUrls * 10000 | round / 100')" % '78.8 to 80.8' ''
 perf_row '3xx' "$(figure '."3xx" / .totalUrls * 10000 | round / 100')" % 'at most 1' ''
 perf_row '4xx' "$(figure '."4xx" / .totalUrls * 10000 | round / 100')" % '8.7 to 10.7' ''
