@@ -77,7 +77,10 @@ Task<absl::Status> CancelRun(net::any_io_executor loop, v1::Agent::Stub* stub, s
     stub->async()->Execute(context, reactor);
   });
   v1::CoordinatorMessage message;
+  // Only the run's id matters: the options are those that the run was started with.
   message.mutable_start()->set_run_id(run_id);
+  message.mutable_start()->mutable_options()->set_concurrency(1);
+  message.mutable_start()->mutable_options()->set_timeout_ms(1000);
   absl::Status sent = co_await stream.Write(message);
   message.Clear();
   message.mutable_cancel()->set_reason("coordinator cancel");

@@ -59,8 +59,11 @@ Task<ExitCode> RunController::Run() {
 Task<ExitCode> RunController::RunSteps() {
   began_ = clock_.Now();
   display_.Log(WebLine(options_));
+  // First the list: a wrong name should leave no run folder behind.
+  const auto list = OpenList();
+  if (!list.ok()) co_return Report(list.status());
   if (absl::Status s = CreateFolder(); !s.ok()) co_return Report(s);
-  if (absl::Status s = StartLoading(); !s.ok()) co_return Report(s);
+  if (absl::Status s = StartLoading(*list); !s.ok()) co_return co_await GiveUp(s);
   absl::Status ready = co_await SetUp();
   if (ready.ok()) ready = co_await AwaitList();
   if (ready.ok()) ready = co_await BeginOnOrigin();
@@ -107,17 +110,20 @@ absl::Status RunController::CreateFolder() {
   return absl::OkStatus();
 }
 
-absl::Status RunController::StartLoading() {
+absl::StatusOr<int> RunController::OpenList() {
   identity_.list_name = options_.urls == "-" ? "standard input" : options_.urls;
-  if (options_.urls == "-" && isatty(STDIN_FILENO) == 1) {
+  auto fd = OpenUrlList(options_.urls);
+  if (fd.ok() && options_.urls == "-" && isatty(STDIN_FILENO) == 1) {
     display_.Log("Reading URLs from the terminal, one a line; Ctrl-D ends the list.");
   }
-  const auto fd = OpenUrlList(options_.urls);
-  if (!fd.ok()) return fd.status();
+  return fd;
+}
+
+absl::Status RunController::StartLoading(int fd) {
   auto spool = UrlSpool::Create(folder_->File("urls.spool"));
   if (!spool.ok()) return spool.status();
   spool_ = *std::move(spool);
-  net::co_spawn(loop_, Load(*fd), net::detached);
+  net::co_spawn(loop_, Load(fd), net::detached);
   return absl::OkStatus();
 }
 
@@ -349,6 +355,14 @@ void RunController::Print(const Summary& summary) const {
     if (n <= 0) return;  // nobody reads any more; summary.json has it
     rest.remove_prefix(static_cast<size_t>(n));
   }
+}
+
+// An error after the engine is there, and before anything runs.
+Task<ExitCode> RunController::GiveUp(absl::Status error) {
+  engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
+  co_await RunEngine::WaitEnd(engine_);
+  co_await RunEngine::CloseStore(engine_, false);
+  co_return Report(error);
 }
 
 ExitCode RunController::Report(const absl::Status& error) {

@@ -38,7 +38,8 @@ class RunController {
  private:
   // One step each; an error ends the run.
   absl::Status CreateFolder();
-  absl::Status StartLoading();
+  absl::StatusOr<int> OpenList();
+  absl::Status StartLoading(int fd);
   Task<absl::Status> SetUp();
   Task<absl::Status> AwaitList();
   Task<absl::Status> BeginOnOrigin();
@@ -58,6 +59,7 @@ class RunController {
   Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
   ExitCode ExitCodeOf(const EngineEnd& end, const Summary& summary) const;
   void Print(const Summary& summary) const;
+  Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 
   net::io_context& loop_;
