@@ -113,7 +113,7 @@ absl::Status RunMatrix(MatrixResult& run) {
   if (error || !parsed.is_object()) return absl::InternalError("bad config: " + *config);
   const std::string ca_file = testing::TempDir() + fmt::format("conformance-ca-{}.pem", getpid());
   std::ofstream(ca_file) << *ca;
-  const absl::Status fetched = Fetch(parsed.get_object(), ca_file, run);
+  absl::Status fetched = Fetch(parsed.get_object(), ca_file, run);
   std::remove(ca_file.c_str());
   if (!fetched.ok()) return fetched;
   for (const Behaviour& b : *table) {
