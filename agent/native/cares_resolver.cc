@@ -1,0 +1,226 @@
+#include "agent/native/cares_resolver.h"
+
+#include <arpa/nameser.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "agent/native/errors.h"
+
+namespace fetchbench::native {
+namespace {
+
+constexpr int kTries = 3;
+constexpr int kReceiveBuffer = 4 * 1024 * 1024;  // the kernel cuts it to net.core.rmem_max
+constexpr int kMaxAddresses = 64;                // of one family; further ones are not tried
+constexpr std::chrono::milliseconds kMinTry{250};
+
+// c-ares waits t, 2t, 4t ... for its tries.
+int TryMilliseconds(std::chrono::milliseconds timeout) {
+  const auto parts = (1 << kTries) - 1;
+  return static_cast<int>(
+      std::max(kMinTry, timeout / parts + std::chrono::milliseconds(1)).count());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CaresResolver>> CaresResolver::Create(
+    net::io_context& io, const std::string& server, std::chrono::milliseconds timeout) {
+  std::unique_ptr<CaresResolver> resolver(new CaresResolver(io, server, timeout));
+  if (const absl::Status s = resolver->OpenChannel(); !s.ok()) return s;
+  return resolver;
+}
+
+CaresResolver::CaresResolver(net::io_context& io, std::string server,
+                             std::chrono::milliseconds timeout)
+    : io_(io), server_(std::move(server)), timeout_(timeout) {}
+
+CaresResolver::~CaresResolver() { CloseChannel(); }
+
+absl::Status CaresResolver::OpenChannel() {
+  ares_options options{};
+  options.flags = ARES_FLAG_STAYOPEN | ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
+  options.timeout = TryMilliseconds(timeout_);
+  options.tries = kTries;
+  options.ndomains = 0;
+  options.socket_receive_buffer_size = kReceiveBuffer;
+  options.sock_state_cb = [](void* self, ares_socket_t fd, int read, int write) {
+    static_cast<CaresResolver*>(self)->OnSocketState(fd, read != 0, write != 0);
+  };
+  options.sock_state_cb_data = this;
+  std::array<char, 2> lookups = {'b', '\0'};
+  options.lookups = lookups.data();
+  const int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
+                   ARES_OPT_SOCK_RCVBUF | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS;
+  int status = ares_init_options(&channel_, &options, mask);
+  if (status == ARES_SUCCESS && !server_.empty()) {
+    status = ares_set_servers_ports_csv(channel_, server_.c_str());
+  }
+  if (status == ARES_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("cannot start the DNS resolver: {}", ares_strerror(status)));
+}
+
+void CaresResolver::CloseChannel() {
+  closing_ = true;
+  if (channel_ != nullptr) ares_destroy(channel_);
+  channel_ = nullptr;
+  closing_ = false;
+}
+
+void CaresResolver::Resolve(const std::string& host, Family family, DnsCallback done) {
+  auto query = std::make_unique<Query>();
+  query->resolver = this;
+  query->host = host;
+  query->family = family;
+  query->done = std::move(done);
+  queued_.push_back(std::move(query));
+  StartQueued();
+}
+
+void CaresResolver::StartQueued() {
+  if (broken_ && in_flight_ == 0) {
+    CloseChannel();
+    broken_ = !OpenChannel().ok();
+  }
+  while (!queued_.empty() && in_flight_ < kMaxInFlight && fresh_.size() < kMaxFresh) {
+    std::unique_ptr<Query> query = std::move(queued_.front());
+    queued_.pop_front();
+    Start(std::move(query));
+  }
+}
+
+void CaresResolver::Start(std::unique_ptr<Query> query) {
+  if (channel_ == nullptr) {
+    DnsAnswer answer;
+    answer.error = MakeDnsError(ARES_ENOTINITIALIZED);
+    Finish(std::move(query), std::move(answer));
+    return;
+  }
+  query->started = std::chrono::steady_clock::now();
+  query->fresh = true;
+  query->fresh_position = fresh_.insert(fresh_.end(), query.get());
+  ++in_flight_;
+  const int type = query->family == Family::kIpv4 ? ns_t_a : ns_t_aaaa;
+  const std::string host = query->host;  // the query may be gone before ares_query returns
+  ares_query(channel_, host.c_str(), ns_c_in, type, &CaresResolver::OnAnswer, query.release());
+}
+
+void CaresResolver::OnAnswer(void* arg, int status, int, unsigned char* data, int size) {
+  std::unique_ptr<Query> query(static_cast<Query*>(arg));
+  CaresResolver& self = *query->resolver;
+  if (query->fresh) self.fresh_.erase(query->fresh_position);
+  --self.in_flight_;
+  if (self.closing_) return;
+  if (status == ARES_ECONNREFUSED) self.broken_ = true;
+  DnsAnswer answer;
+  if (status == ARES_SUCCESS) {
+    answer = ParseDnsAnswer(data, size, query->family);
+  } else {
+    answer.error = MakeDnsError(status);
+  }
+  self.Finish(std::move(query), std::move(answer));
+}
+
+void CaresResolver::Finish(std::unique_ptr<Query> query, DnsAnswer answer) {
+  query->done(std::move(answer));
+}
+
+void CaresResolver::OnTick(SteadyTime now) {
+  if (in_flight_ == 0 && queued_.empty()) return;
+  while (!fresh_.empty() && now - fresh_.front()->started >= kFresh) {
+    fresh_.front()->fresh = false;
+    fresh_.pop_front();
+  }
+  if (channel_ != nullptr) ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  StartQueued();
+}
+
+void CaresResolver::OnSocketState(ares_socket_t fd, bool read, bool write) {
+  auto it = watches_.find(fd);
+  if (!read && !write) {
+    if (it == watches_.end()) return;
+    // c-ares closes the socket after this call: let go of it first.
+    it->second->descriptor.release();
+    watches_.erase(it);
+    return;
+  }
+  if (it == watches_.end()) {
+    auto watch = std::make_shared<Watch>(Watch{Descriptor(io_.get_executor())});
+    error_code ec;
+    watch->descriptor.assign(fd, ec);
+    if (ec) return;  // the queries on it end by their timeout
+    it = watches_.emplace(fd, std::move(watch)).first;
+  }
+  it->second->read = read;
+  it->second->write = write;
+  Rearm(it->second);
+}
+
+void CaresResolver::Rearm(const std::shared_ptr<Watch>& watch) {
+  if (!watch->descriptor.is_open()) return;
+  const ares_socket_t fd = watch->descriptor.native_handle();
+  if (watch->read && !watch->reading) {
+    watch->reading = true;
+    watch->descriptor.async_wait(Descriptor::wait_read, [this, watch, fd](error_code ec) {
+      watch->reading = false;
+      if (ec || !watch->descriptor.is_open()) return;
+      ares_process_fd(channel_, fd, ARES_SOCKET_BAD);
+      StartQueued();
+      Rearm(watch);
+    });
+  }
+  if (watch->write && !watch->writing) {
+    watch->writing = true;
+    watch->descriptor.async_wait(Descriptor::wait_write, [this, watch, fd](error_code ec) {
+      watch->writing = false;
+      if (ec || !watch->descriptor.is_open()) return;
+      ares_process_fd(channel_, ARES_SOCKET_BAD, fd);
+      StartQueued();
+      Rearm(watch);
+    });
+  }
+}
+
+DnsAnswer ParseDnsAnswer(const unsigned char* data, int size, Family family) {
+  DnsAnswer answer;
+  int count = kMaxAddresses;
+  int ttl = 0;
+  int status = ARES_SUCCESS;
+  if (family == Family::kIpv4) {
+    std::array<ares_addrttl, kMaxAddresses> found{};
+    status = ares_parse_a_reply(data, size, nullptr, found.data(), &count);
+    if (status != ARES_SUCCESS) count = 0;
+    for (int i = 0; i < count; ++i) {
+      const ares_addrttl& entry = found[static_cast<size_t>(i)];
+      net::ip::address_v4::bytes_type bytes{};
+      std::memcpy(bytes.data(), &entry.ipaddr, bytes.size());
+      answer.addresses.emplace_back(net::ip::address_v4(bytes));
+      ttl = i == 0 ? entry.ttl : std::min(ttl, entry.ttl);
+    }
+  } else {
+    std::array<ares_addr6ttl, kMaxAddresses> found{};
+    status = ares_parse_aaaa_reply(data, size, nullptr, found.data(), &count);
+    if (status != ARES_SUCCESS) count = 0;
+    for (int i = 0; i < count; ++i) {
+      const ares_addr6ttl& entry = found[static_cast<size_t>(i)];
+      net::ip::address_v6::bytes_type bytes{};
+      std::memcpy(bytes.data(), &entry.ip6addr, bytes.size());
+      answer.addresses.emplace_back(net::ip::address_v6(bytes));
+      ttl = i == 0 ? entry.ttl : std::min(ttl, entry.ttl);
+    }
+  }
+  answer.ttl = std::chrono::seconds(std::max(ttl, 0));
+  if (status != ARES_SUCCESS) {
+    answer.error = MakeDnsError(status);
+  } else if (answer.addresses.empty()) {
+    answer.error = MakeDnsError(ARES_ENODATA);
+  }
+  return answer;
+}
+
+}  // namespace fetchbench::native

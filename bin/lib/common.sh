@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# Sourced by every script of bin/: where things are, how to say something, how wide to build.
+
+fb_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+export fb_root
+
+# Everything that is said to a person goes to stderr: stdout belongs to records and summaries.
+fb_note() { printf '%s\n' "$*" >&2; }
+
+# fb_die EXIT-CODE MESSAGE...: exit codes as in README.md (1 internal, 2 usage or configuration).
+fb_die() {
+  local code=$1
+  shift
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit "$code"
+}
+
+# Prints the comment block under the shebang line: a script's --help is its own header.
+fb_help() {
+  awk 'NR == 1 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"
+}
+
+# fb_value OPTION COUNT: stops unless the option at hand has a value behind it.
+fb_value() {
+  (($2 > 1)) || fb_die 2 "$1 needs a value"
+}
+
+# Compile jobs: one a CPU, but no more than memory carries. A file that includes gRPC or Beast takes
+# up to 2 GB under a sanitizer; more jobs than that and the machine swaps or kills the compiler.
+fb_jobs() {
+  local cpus kilobytes by_memory
+  cpus=$(nproc)
+  kilobytes=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  by_memory=$((kilobytes / (2 * 1024 * 1024)))
+  if ((by_memory < 1)); then by_memory=1; fi
+  echo $((by_memory < cpus ? by_memory : cpus))
+}

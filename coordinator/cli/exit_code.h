@@ -1,0 +1,14 @@
+#pragma once
+
+namespace fetchbench::coordinator {
+
+// What this program exits with; the same in every command of the project.
+enum class ExitCode : int {
+  kDone = 0,  // also a run that reached its DURATION, or was disturbed and still completed
+  kInternalError = 1,
+  kUsage = 2,
+  kIncomplete = 3,     // agents lost for good, or the target crashed
+  kInterrupted = 130,  // by the user; partial results are kept
+};
+
+}  // namespace fetchbench::coordinator

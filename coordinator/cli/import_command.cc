@@ -1,0 +1,84 @@
+#include "coordinator/cli/import_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+
+#include "coordinator/input/import_urls.h"
+#include "coordinator/input/url_list.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr size_t kWriteBytes = 256 * 1024;
+
+bool WriteAll(std::string& out) {
+  std::string_view rest = out;
+  while (!rest.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    rest.remove_prefix(static_cast<size_t>(n));
+  }
+  out.clear();
+  return true;
+}
+
+ExitCode Complain(ExitCode code, std::string_view text) {
+  fmt::print(stderr, "coordinator: {}\n", text);
+  return code;
+}
+
+ExitCode Import(LineReader& reader, std::optional<ListFormat> format, const std::string& name) {
+  std::string out;
+  uint64_t urls = 0;
+  uint64_t skipped = 0;
+  while (true) {
+    const auto line = reader.Next();
+    if (!line.ok()) return Complain(ExitCode::kInternalError, std::string(line.status().message()));
+    if (!line->has_value()) break;
+    if (!format) format = GuessListFormat(**line);
+    if (!format) {
+      return Complain(ExitCode::kUsage,
+                      fmt::format("{} looks like none of the known lists; name its format with "
+                                  "--input-format",
+                                  name));
+    }
+    if (const auto url = ImportLine(*format, **line)) {
+      out.append(*url).push_back('\n');
+      ++urls;
+    } else {
+      ++skipped;
+    }
+    if (out.size() >= kWriteBytes && !WriteAll(out)) break;
+  }
+  if (!WriteAll(out)) {
+    if (errno == EPIPE) return ExitCode::kDone;  // the reader had enough
+    return Complain(ExitCode::kInternalError, fmt::format("cannot write the URLs: {}",
+                                                          std::generic_category().message(errno)));
+  }
+  // A header is the one line that is always skipped.
+  if (skipped > 1) {
+    Complain(ExitCode::kDone,
+             fmt::format("{}: {} URLs; {} lines without a domain skipped", name, urls, skipped));
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+ExitCode ImportUrls(const ImportOptions& options) {
+  const auto fd = OpenUrlList(options.file);
+  if (!fd.ok()) return Complain(ExitCode::kUsage, std::string(fd.status().message()));
+  const std::atomic<bool> stop{false};
+  LineReader reader(*fd, stop);
+  const ExitCode code = Import(reader, ParseListFormat(options.format),
+                               options.file == "-" ? "standard input" : options.file);
+  if (*fd != STDIN_FILENO) close(*fd);
+  return code;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,141 @@
+#include "coordinator/cli/manual.h"
+
+#include <fmt/format.h>
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr size_t kColumns = 80;
+
+// Words of `text` in lines, each indented.
+std::string Wrap(std::string_view text, size_t indent) {
+  std::string out;
+  std::string line;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!line.empty() && indent + line.size() + 1 + word.size() > kColumns) {
+      out += fmt::format("{:{}}{}\n", "", indent, line);
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+    begin = end + 1;
+  }
+  return out + fmt::format("{:{}}{}\n", "", indent, line);
+}
+
+std::string OptionsSection(const std::vector<Setting>& settings) {
+  std::string out = "OPTIONS\n";
+  for (const Setting& s : settings) {
+    out += fmt::format("  {}{}{}", s.option, s.argument.empty() ? "" : " ", s.argument);
+    if (!s.variable.empty()) out += fmt::format("   [environment: {}]", s.variable);
+    out += '\n';
+    out += Wrap(s.help, 8);
+  }
+  return out + "  --help\n        This page.\n\n";
+}
+
+constexpr const char* kExitSection =
+    "EXIT STATUS\n"
+    "  0    done; also when DURATION was reached, or when a disturbed run still\n"
+    "       completed (it says so)\n"
+    "  1    internal error, for example a full disk\n"
+    "  2    wrong usage or configuration\n"
+    "  3    the run is incomplete: agents were lost for good, or the target crashed\n"
+    "  130  interrupted; partial results are kept and labelled partial\n\n";
+
+constexpr const char* kRunTail =
+    "FILES\n"
+    "  out/<run-id>/run.json       options, versions, hosts, target, profile, seed\n"
+    "  out/<run-id>/records.db     SQLite; `SELECT * FROM records` is for people\n"
+    "  out/<run-id>/summary.json   the summary\n"
+    "  out/<run-id>/urls.spool     the URL list as the run uses it\n"
+    "  out/latest                  the newest run\n\n"
+    "SIGNALS\n"
+    "  Ctrl-C once stops within two seconds and sums up what is there; twice stops\n"
+    "  at once.\n\n"
+    "EXAMPLES\n"
+    "  coordinator run --target native --urls data/urls.txt --concurrency 150\n"
+    "  echo https://edwardsnowden.com | coordinator run --target native\n"
+    "  coordinator run --target native --urls urls.txt --format plain > records.txt\n"
+    "  coordinator run --target native --urls urls.txt --web internet --duration 60\n"
+    "  coordinator run --target native --urls urls.txt --origin 10.0.0.5:8000 \\\n"
+    "      --agents 10.0.0.6:7311,10.0.0.7:7311\n"
+    "  sqlite3 out/latest/records.db \\\n"
+    "      \"SELECT outcome, count(*) FROM records GROUP BY outcome\"\n";
+
+constexpr const char* kProgram =
+    "NAME\n"
+    "  coordinator - measures how well HTTP clients handle concurrency\n\n"
+    "SYNOPSIS\n"
+    "  coordinator COMMAND [OPTION]...\n\n"
+    "COMMANDS\n"
+    "  run          Fetch every URL of a list once with a target, and account for each.\n"
+    "  agents       Say which agents can be reached, what they are, and whether they\n"
+    "               are busy.\n"
+    "  cancel       End the runs that agents are busy with.\n"
+    "  targets      List the targets.\n"
+    "  import-urls  Turn a published list of domains (CSV) into a URL list.\n\n"
+    "  coordinator COMMAND --help tells more; coordinator --version the version.\n\n";
+
+}  // namespace
+
+const std::vector<std::string>& CommandNames() {
+  static const std::vector<std::string> names{"run", "agents", "cancel", "targets", "import-urls"};
+  return names;
+}
+
+std::string ProgramManual() { return std::string(kProgram) + kExitSection; }
+
+std::string RunManual(const std::vector<Setting>& settings) {
+  std::string out =
+      "NAME\n"
+      "  coordinator run - fetches every URL of a list once and accounts for each\n\n"
+      "SYNOPSIS\n"
+      "  coordinator run --target NAME [--urls FILE] [OPTION]...\n\n"
+      "DESCRIPTION\n";
+  out += Wrap(
+      "Lends the URLs of a list to one or more agents, which feed them to the target and send back "
+      "what happened to each. Every record is stored in the run's folder before it counts. The "
+      "live "
+      "display is on standard error, the summary on standard output. Without --web internet the "
+      "real web is never touched: names and servers are simulated on this machine.",
+      2);
+  out += '\n';
+  out += OptionsSection(settings);
+  out += "ENVIRONMENT\n";
+  out += Wrap("An option wins over its environment variable, that over the default.", 2);
+  for (const Setting& s : settings) {
+    if (!s.variable.empty()) out += fmt::format("  {:<16} {}\n", s.variable, s.option);
+  }
+  out += "  NO_COLOR         no colours when set\n\n";
+  out += kExitSection;
+  return out + kRunTail;
+}
+
+std::string CommandManual(const std::string& command, const std::vector<Setting>& settings) {
+  std::string out = "NAME\n  coordinator " + command;
+  if (command == "agents") {
+    out +=
+        " - says which agents can be reached\n\nSYNOPSIS\n"
+        "  coordinator agents [--agents ADDRESS,...]\n\n";
+  } else if (command == "cancel") {
+    out +=
+        " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
+        "  coordinator cancel [--agents ADDRESS,...]\n\n";
+  } else if (command == "targets") {
+    out += " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\n";
+  } else {
+    out +=
+        " - turns a published list of domains into a URL list\n\nSYNOPSIS\n"
+        "  coordinator import-urls [--input-format FORMAT] [FILE|-]\n\n"
+        "DESCRIPTION\n"
+        "  Reads CSV from FILE or standard input and writes one https URL a line to\n"
+        "  standard output. Lines that hold no domain are counted and skipped.\n\n";
+  }
+  return out + OptionsSection(settings) + kExitSection;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,171 @@
+#include "coordinator/cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "coordinator/cli/manual.h"
+#include "coordinator/cli/settings.h"
+#include "coordinator/cli/suggest.h"
+
+#ifndef FETCHBENCH_VERSION
+#error "the build defines FETCHBENCH_VERSION"
+#endif
+
+namespace fetchbench::coordinator {
+namespace {
+
+using Given = std::map<std::string, std::vector<std::string>>;  // option -> values, in order
+
+absl::Status Usage(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+
+std::vector<std::string> OptionNames(const std::vector<Setting>& settings) {
+  std::vector<std::string> names;
+  for (const Setting& s : settings) names.push_back(s.option);
+  return names;
+}
+
+absl::Status CheckSurplus(const std::vector<std::string>& surplus, const std::string& command,
+                          const std::vector<Setting>& settings) {
+  if (surplus.empty()) return absl::OkStatus();
+  const std::string word = surplus[0].substr(0, surplus[0].find('='));
+  if (!word.starts_with('-')) {
+    return Usage(fmt::format("'{}' is not expected after `coordinator {}`", word, command));
+  }
+  return Usage(fmt::format("unknown option {}{}; `coordinator {} --help` lists them", word,
+                           DidYouMean(word, OptionNames(settings)), command));
+}
+
+// Splits the command line into options and their values; `positional` gets the rest if it is
+// wanted.
+absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std::string& command,
+                            const std::vector<Setting>& settings, std::string* positional) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  Given given;
+  std::map<std::string, bool> flags;
+  for (const Setting& s : settings) {
+    if (s.argument.empty()) {
+      app.add_flag(s.option, flags[s.option]);
+    } else {
+      app.add_option(s.option, given[s.option])->allow_extra_args(false);
+    }
+  }
+  if (positional != nullptr) app.add_option("FILE", *positional);
+  try {
+    // CLI11 takes them in reverse order.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& e) {
+    return Usage(e.what());
+  }
+  if (absl::Status s = CheckSurplus(app.remaining(), command, settings); !s.ok()) return s;
+  for (const auto& [option, set] : flags) {
+    if (set) given[option] = {""};
+  }
+  return given;
+}
+
+absl::Status Apply(const Given& given, const Environment& env,
+                   const std::vector<Setting>& settings) {
+  for (const Setting& s : settings) {
+    const auto it = given.find(s.option);
+    std::vector<std::string> values = it == given.end() ? std::vector<std::string>() : it->second;
+    std::string source = s.option;
+    if (values.size() > 1 && !s.repeatable) {
+      return Usage(fmt::format("{} is given {} times", s.option, values.size()));
+    }
+    if (values.empty() && !s.variable.empty()) {
+      const auto value = env(s.variable);
+      if (value && !value->empty()) {
+        values = {*value};
+        source = "environment variable " + s.variable;
+      }
+    }
+    for (const std::string& value : values) {
+      if (absl::Status status = s.set(value); !status.ok()) {
+        return Usage(fmt::format("{}: {}", source, std::string(status.message())));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRun(const RunOptions& run) {
+  if (run.target.empty()) {
+    return Usage("which target? Name one with --target; `coordinator targets` lists them");
+  }
+  if (run.web == Web::kInternet && !run.origin.empty()) {
+    return Usage("--origin is a simulated web: it does not go with --web internet");
+  }
+  const bool elsewhere = std::any_of(run.agents.begin(), run.agents.end(),
+                                     [](const std::string& a) { return !IsLocalAddress(a); });
+  if (run.web == Web::kSim && run.origin.empty() && elsewhere) {
+    return Usage(
+        "agents on other hosts cannot reach a simulated web on this one's loopback: start "
+        "`bin/origin` where they can, and name it with --origin HOST:PORT");
+  }
+  return absl::OkStatus();
+}
+
+bool WantsHelp(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& a) { return a == "--help" || a == "-h"; });
+}
+
+struct CommandParts {
+  Command command;
+  std::vector<Setting> settings;
+  std::string* positional = nullptr;
+};
+
+CommandParts PartsOf(const std::string& name, Options& options,
+                     const std::vector<std::string>& targets) {
+  if (name == "run") return {Command::kRun, RunSettings(options, targets), nullptr};
+  if (name == "agents") return {Command::kAgents, AgentSettings(options), nullptr};
+  if (name == "cancel") return {Command::kCancel, AgentSettings(options), nullptr};
+  if (name == "targets") return {Command::kTargets, {}, nullptr};
+  return {Command::kImportUrls, ImportSettings(options), &options.import.file};
+}
+
+}  // namespace
+
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
+                                     const Environment& env,
+                                     const std::vector<std::string>& targets) {
+  Options options;
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments[0] == "help") {
+    options.text = ProgramManual();
+    return options;
+  }
+  const std::string& name = arguments[0];
+  if (name == "--version") {
+    options.text = "fetchbench " FETCHBENCH_VERSION "\n";
+    return options;
+  }
+  const auto& names = CommandNames();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Usage(fmt::format("unknown command '{}'{}; `coordinator --help` lists them", name,
+                             DidYouMean(name, names)));
+  }
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const CommandParts parts = PartsOf(name, options, targets);
+  if (WantsHelp(rest)) {
+    options.text = name == "run" ? RunManual(parts.settings) : CommandManual(name, parts.settings);
+    return options;
+  }
+  const auto given = Split(rest, name, parts.settings, parts.positional);
+  if (!given.ok()) return given.status();
+  if (absl::Status s = Apply(*given, env, parts.settings); !s.ok()) return s;
+  options.command = parts.command;
+  if (options.agents.empty()) options.agents = {"127.0.0.1:7311"};
+  if (options.command == Command::kRun) {
+    if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
+  }
+  return options;
+}
+
+}  // namespace fetchbench::coordinator

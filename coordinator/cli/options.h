@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/ui/report_writer.h"
+#include "coordinator/ui/text_style.h"
+
+namespace fetchbench::coordinator {
+
+enum class Command { kPrintText, kRun, kAgents, kCancel, kTargets, kImportUrls };
+enum class Web { kSim, kInternet };
+
+struct RunOptions {
+  std::string target;
+  std::string urls = "-";           // path, or "-": standard input
+  std::vector<std::string> agents;  // "host:port" or "unix:/path"; empty: start one here
+  Web web = Web::kSim;
+  std::string profile = "published";  // name or file; with kSim
+  std::string origin;                 // "host:port" of a control endpoint; empty: start one here
+  uint32_t concurrency = 10;          // for each agent
+  uint64_t limit = std::numeric_limits<uint64_t>::max();
+  std::chrono::microseconds duration{0};  // 0: no limit
+  std::chrono::milliseconds timeout{5000};
+  std::string user_agent;  // empty: the target's own, "fetchbench/<version>"
+  uint64_t seed = 1;
+  ReportFormat format = ReportFormat::kPretty;
+  std::string out = "out";
+  std::string progress = "auto";
+  bool allow_private = false;
+  uint64_t max_body_bytes = 0;                       // 0: the target's default
+  uint32_t threads = 0;                              // 0: one for each CPU the target may use
+  std::chrono::milliseconds grace{15'000};           // before an agent's URLs go to others
+  std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
+  std::string log_level = "warn";
+};
+
+struct ImportOptions {
+  std::string format = "auto";
+  std::string file = "-";
+};
+
+struct Options {
+  Command command = Command::kPrintText;
+  std::string text;                 // kPrintText
+  RunOptions run;                   // kRun
+  std::vector<std::string> agents;  // kAgents, kCancel
+  ImportOptions import;             // kImportUrls
+};
+
+// Understands the command line (without the program's name) and the environment. An option wins
+// over its environment variable, that over the default. InvalidArgument is a usage error: one line
+// that names what is wrong, where it came from, and what was probably meant. Pure.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
+                                     const Environment& env,
+                                     const std::vector<std::string>& targets);
+
+}  // namespace fetchbench::coordinator

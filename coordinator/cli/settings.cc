@@ -1,0 +1,288 @@
+#include "coordinator/cli/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "coordinator/cli/suggest.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr uint32_t kMaxConcurrency = 100'000;
+constexpr size_t kMaxUserAgentBytes = 1024;
+constexpr double kMaxTimeoutSeconds = 86'400;
+constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
+constexpr std::string_view kDefaultAgentPort = "7311";
+
+absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+
+template <typename Number>
+absl::Status SetNumber(const std::string& text, Number low, Number high, Number& to) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (last != end || error != std::errc() || value < low || value > high) {
+    return Wrong(fmt::format("'{}' is not a whole number from {} to {}", text, low, high));
+  }
+  to = value;
+  return absl::OkStatus();
+}
+
+template <typename Duration>
+absl::Status SetSeconds(const std::string& text, double low, Duration& to,
+                        double high = kMaxSeconds) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (last != end || error != std::errc() || !(value >= low && value <= high)) {
+    return Wrong(fmt::format("'{}' is not a number of seconds from {} to {} (decimals are fine)",
+                             text, low, high));
+  }
+  to = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetWord(const std::string& text, const std::vector<std::string>& words,
+                     std::string& to) {
+  if (std::find(words.begin(), words.end(), text) == words.end()) {
+    return Wrong(
+        fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
+  }
+  to = text;
+  return absl::OkStatus();
+}
+
+absl::Status SetText(const std::string& text, size_t max_bytes, std::string& to) {
+  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+  });
+  if (!printable) return Wrong("it holds a control character");
+  if (text.size() > max_bytes) return Wrong(fmt::format("it is longer than {} bytes", max_bytes));
+  to = text;
+  return absl::OkStatus();
+}
+
+absl::Status SetPath(const std::string& text, std::string& to) {
+  if (text.empty()) return Wrong("the name is empty");
+  to = text;
+  return absl::OkStatus();
+}
+
+// "host", "host:port", "[v6]:port", "unix:/path" -> the form that gRPC takes.
+absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view default_port) {
+  if (text.starts_with("unix:")) {
+    if (text.size() == 5) return Wrong("'unix:' without a path");
+    return std::string(text);
+  }
+  const size_t bracket = text.rfind(']');
+  const size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  const std::string_view host = text.substr(0, colon);
+  std::string port(colon == std::string_view::npos ? default_port : text.substr(colon + 1));
+  uint32_t number = 0;
+  if (host.empty() || host.find_first_of(" /@") != std::string_view::npos || port.empty() ||
+      !SetNumber<uint32_t>(port, 1, 65535, number).ok()) {
+    return Wrong(fmt::format("'{}' is not an address: HOST:PORT, [IPV6]:PORT or unix:PATH", text));
+  }
+  return fmt::format("{}:{}", host, number);
+}
+
+absl::Status AddAgents(const std::string& list, std::vector<std::string>& agents) {
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t comma = std::min(list.find(',', begin), list.size());
+    auto address =
+        ParseAddress(std::string_view(list).substr(begin, comma - begin), kDefaultAgentPort);
+    if (!address.ok()) return address.status();
+    if (std::find(agents.begin(), agents.end(), *address) != agents.end()) {
+      return Wrong(fmt::format("agent {} is named twice", *address));
+    }
+    agents.push_back(*std::move(address));
+    begin = comma + 1;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetWeb(const std::string& text, RunOptions& run) {
+  if (text == "internet") {
+    run.web = Web::kInternet;
+    return absl::OkStatus();
+  }
+  const size_t colon = text.find(':');
+  const std::string web = text.substr(0, colon);
+  if (web != "sim") {
+    return Wrong(fmt::format("'{}' is none of sim, sim:PROFILE, internet{}", text,
+                             DidYouMean(web, {"sim", "internet"})));
+  }
+  run.web = Web::kSim;
+  if (colon == std::string::npos) return absl::OkStatus();
+  return SetPath(text.substr(colon + 1), run.profile);
+}
+
+absl::Status SetFormat(const std::string& text, RunOptions& run) {
+  const auto format = ParseReportFormat(text == "result" ? "json" : text);
+  if (format) {
+    run.format = *format;
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> words{"pretty", "json", "csv", "plain", "records"};
+  return Wrong(
+      fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
+}
+
+absl::Status SetOrigin(const std::string& text, RunOptions& run) {
+  std::string_view address = text;
+  if (address.starts_with("http://")) address.remove_prefix(7);
+  while (address.ends_with('/')) address.remove_suffix(1);
+  auto parsed = ParseAddress(address, "");
+  if (!parsed.ok()) return parsed.status();
+  run.origin = *std::move(parsed);
+  return absl::OkStatus();
+}
+
+absl::Status SetTarget(const std::string& text, const std::vector<std::string>& targets,
+                       RunOptions& run) {
+  if (std::find(targets.begin(), targets.end(), text) != targets.end()) {
+    run.target = text;
+    return absl::OkStatus();
+  }
+  return Wrong(fmt::format("there is no target '{}'{}; targets: {}", text,
+                           DidYouMean(text, targets), fmt::join(targets, ", ")));
+}
+
+void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
+                     std::vector<Setting>& s) {
+  s.push_back({"--target", "NAME", "",
+               "The client program to measure; `coordinator targets` lists them. Required.", false,
+               [&run, targets](const std::string& t) { return SetTarget(t, targets, run); }});
+  s.push_back(
+      {"--urls", "FILE", "",
+       "The list: one URL a line, or - for standard input (default). Blank lines and lines "
+       "that begin with # are skipped; without a scheme, https is assumed. A line that is no "
+       "URL is recorded as invalid_url and stops nothing.",
+       false, [&run](const std::string& t) { return SetPath(t, run.urls); }});
+  s.push_back({"--limit", "N", "LIMIT", "Use the first N URLs only. Default: all.", false,
+               [&run](const std::string& t) {
+                 return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
+               }});
+  s.push_back({"--concurrency", "N", "CONCURRENCY",
+               "Requests in flight at most, for each agent. Default: 10.", false,
+               [&run](const std::string& t) {
+                 return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
+               }});
+  s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
+               "Deadline of one request, from before DNS to the last byte of the body, redirects "
+               "included. Default: 5.",
+               false, [&run](const std::string& t) {
+                 return SetSeconds(t, 0.001, run.timeout, kMaxTimeoutSeconds);
+               }});
+  s.push_back({"--duration", "SECONDS", "DURATION",
+               "Stop after this time; requests under way are recorded as cancelled. Reaching it is "
+               "a normal end. Default: 0, no limit.",
+               false, [&run](const std::string& t) { return SetSeconds(t, 0, run.duration); }});
+  s.push_back(
+      {"--user-agent", "TEXT", "USER_AGENT", "User-Agent header. Default: fetchbench/VERSION.",
+       false,
+       [&run](const std::string& t) { return SetText(t, kMaxUserAgentBytes, run.user_agent); }});
+  s.push_back(
+      {"--max-body", "BYTES", "",
+       "A longer body ends the request as body_too_large. Default: the target's own, 256 MiB "
+       "for native.",
+       false, [&run](const std::string& t) {
+         return SetNumber<uint64_t>(t, 1, uint64_t{1} << 50, run.max_body_bytes);
+       }});
+  s.push_back(
+      {"--threads", "N", "", "Threads of the target. Default: one for each of its CPUs.", false,
+       [&run](const std::string& t) { return SetNumber<uint32_t>(t, 1, 1024, run.threads); }});
+}
+
+void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
+  RunOptions& run = options.run;
+  s.push_back({"--web", "WEB", "",
+               "sim: the simulated web (default, profile published); sim:PROFILE: with another "
+               "profile, by name or file; internet: the real one.",
+               false, [&run](const std::string& t) { return SetWeb(t, run); }});
+  s.push_back({"--seed", "N", "", "Seed of the simulated web. Default: 1.", false,
+               [&run](const std::string& t) {
+                 return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.seed);
+               }});
+  s.push_back({"--origin", "HOST:PORT", "",
+               "Control endpoint of an origin that runs already, for agents on other hosts. "
+               "Default: one is started beside the coordinator.",
+               false, [&run](const std::string& t) { return SetOrigin(t, run); }});
+  s.push_back({"--allow-private", "", "",
+               "With --web internet: do not refuse private, loopback, link-local and metadata "
+               "addresses.",
+               false, [&run](const std::string&) {
+                 run.allow_private = true;
+                 return absl::OkStatus();
+               }});
+  s.push_back({"--agents", "ADDRESS,...", "",
+               "Agents to use: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH. Default: "
+               "one is started on this machine and stopped afterwards.",
+               true, [&run](const std::string& t) { return AddAgents(t, run.agents); }});
+  s.push_back({"--connect-timeout", "SECONDS", "",
+               "How long to wait for the agents at the beginning. Default: 5.", false,
+               [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
+  s.push_back({"--grace", "SECONDS", "",
+               "How long an agent may stay away before its URLs go to others. Default: 15.", false,
+               [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
+}
+
+void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
+  s.push_back({"--format", "FORMAT", "FORMAT",
+               "What standard output gets. pretty: a table (default); json; csv; plain: one record "
+               "line a URL as it comes, url,code,start_time,duration,body_length, and no summary; "
+               "records: coloured record lines, then the table. FORMAT=result means json.",
+               false, [&run](const std::string& t) { return SetFormat(t, run); }});
+  s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
+               [&run](const std::string& t) { return SetPath(t, run.out); }});
+  s.push_back({"--progress", "MODE", "",
+               "Live display on standard error. auto (default): on a terminal, else a plain line "
+               "every few seconds; tty; plain; none.",
+               false, [&run](const std::string& t) {
+                 return SetWord(t, {"auto", "tty", "plain", "none"}, run.progress);
+               }});
+  s.push_back({"--log-level", "LEVEL", "", "error, warn (default), info, debug.", false,
+               [&run](const std::string& t) {
+                 return SetWord(t, {"error", "warn", "info", "debug"}, run.log_level);
+               }});
+}
+
+}  // namespace
+
+std::vector<Setting> RunSettings(Options& options, const std::vector<std::string>& targets) {
+  std::vector<Setting> settings;
+  AddWorkSettings(options.run, targets, settings);
+  AddPlaceSettings(options, settings);
+  AddOutputSettings(options.run, settings);
+  return settings;
+}
+
+std::vector<Setting> AgentSettings(Options& options) {
+  auto& agents = options.agents;
+  return {{"--agents", "ADDRESS,...", "",
+           "Agents to ask: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH. Default: "
+           "127.0.0.1:7311.",
+           true, [&agents](const std::string& t) { return AddAgents(t, agents); }}};
+}
+
+std::vector<Setting> ImportSettings(Options& options) {
+  auto& import = options.import;
+  return {{"--input-format", "FORMAT", "",
+           "auto (default): by its first line; domcop, tranco, umbrella, majestic, crux.", false,
+           [&import](const std::string& t) {
+             return SetWord(t, {"auto", "domcop", "tranco", "umbrella", "majestic", "crux"},
+                            import.format);
+           }}};
+}
+
+bool IsLocalAddress(std::string_view address) {
+  if (address.starts_with("unix:")) return true;
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/cli/options.h"
+
+namespace fetchbench::coordinator {
+
+// One option of a command: what the parser, the environment and the manual page need to know of it.
+struct Setting {
+  std::string option;    // "--timeout"
+  std::string argument;  // "SECONDS"; empty: a flag
+  std::string variable;  // "REQUEST_TIMEOUT"; empty: none
+  std::string help;      // with default and unit
+  bool repeatable = false;
+  // Checks the text and stores it. The error says what is wrong with it, not where it came from. A
+  // flag gets "".
+  std::function<absl::Status(const std::string&)> set;
+};
+
+// Those of `run`, `agents`, `cancel`, `import-urls`; they store into `options`, which outlives
+// them.
+std::vector<Setting> RunSettings(Options& options, const std::vector<std::string>& targets);
+std::vector<Setting> AgentSettings(Options& options);
+std::vector<Setting> ImportSettings(Options& options);
+
+// Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
+bool IsLocalAddress(std::string_view address);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fetchbench::coordinator {
+
+// The candidate that was most probably meant, or empty when none is near: at most a third of the
+// letters (and at least one) wrong, missing, surplus or swapped. Pure.
+std::string Suggest(std::string_view word, const std::vector<std::string>& candidates);
+
+// " (did you mean X?)", or empty.
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,184 @@
+#include "coordinator/run/agent_board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace fetchbench::coordinator {
+namespace {
+
+double FromPermille(uint32_t permille) { return static_cast<double>(permille) / 1000.0; }
+
+// {2,3,4,7} -> "2-4,7"
+std::string CpuList(const google::protobuf::RepeatedField<uint32_t>& cpus) {
+  std::vector<uint32_t> sorted(cpus.begin(), cpus.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::string out;
+  for (size_t i = 0; i < sorted.size();) {
+    size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+AgentBoard::AgentBoard(const std::vector<std::string>& names, std::vector<bool> same_clock,
+                       uint32_t concurrency)
+    : concurrency_(concurrency), agents_(names.size()) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    agents_[i].name = agents_[i].summary.name = names[i];
+    agents_[i].same_clock = same_clock[i];
+  }
+}
+
+void AgentBoard::Started(AgentIndex agent, const v1::Started& started) {
+  Agent& a = agents_[agent];
+  if (a.started) ++a.summary.reconnects;
+  a.started = started;
+  a.state = AgentState::kRunning;
+  a.summary.lost = false;
+  a.summary.host = started.host().hostname();
+  a.summary.cpu_model = started.host().cpu_model();
+  a.summary.target_cpus = CpuList(started.host().target_cpus());
+}
+
+void AgentBoard::SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now) {
+  const auto cpu_us = [](const v1::Progress& p) {
+    return static_cast<double>(p.target().user_us() + p.target().system_us());
+  };
+  const double elapsed_us = std::chrono::duration<double, std::micro>(now - agent.last_at).count();
+  if (agent.reports > 0 && elapsed_us > 0) {
+    agent.cpu_fraction = std::max(0.0, (cpu_us(progress) - cpu_us(agent.last)) / elapsed_us);
+  }
+}
+
+void AgentBoard::SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us) {
+  AgentSummary& s = agent.summary;
+  s.target_user_us = static_cast<int64_t>(usage.user_us());
+  s.target_system_us = static_cast<int64_t>(usage.system_us());
+  s.peak_rss_bytes = std::max({s.peak_rss_bytes, usage.peak_rss_bytes(), usage.rss_bytes()});
+  s.agent_cpu_us = static_cast<int64_t>(agent_cpu_us);
+}
+
+void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now,
+                          int64_t wall_us) {
+  Agent& a = agents_[agent];
+  AgentSummary& s = a.summary;
+  SetCpuFraction(a, progress, now);
+  SetUsage(a, progress.target(), progress.agent_cpu_us());
+  s.most_in_flight = std::max(s.most_in_flight, progress.in_flight());
+  s.other_cpu_busy_max_fraction =
+      std::max(s.other_cpu_busy_max_fraction, FromPermille(progress.other_cpu_busy_permille()));
+  s.stalled_us = static_cast<int64_t>(progress.stalled_us());
+  s.surplus_lines = progress.surplus_lines();
+  // The way of a message only makes the agent's clock look late, so the smallest offset is nearest
+  // to the truth.
+  const int64_t offset = a.same_clock ? 0 : progress.clock_us() - wall_us;
+  if (a.reports == 0 || std::abs(offset) < std::abs(s.clock_offset_us)) s.clock_offset_us = offset;
+  a.steal_sum += FromPermille(progress.steal_permille());
+  ++a.reports;
+  s.steal_fraction = a.steal_sum / static_cast<double>(a.reports);
+  a.last = progress;
+  a.last_at = now;
+}
+
+void AgentBoard::Records(AgentIndex agent, uint64_t count) {
+  agents_[agent].records += count;
+  agents_[agent].summary.records += count;
+}
+
+void AgentBoard::Away(AgentIndex agent, const absl::Status& why) {
+  Agent& a = agents_[agent];
+  if (a.state != AgentState::kLost) {
+    a.state = a.started ? AgentState::kReconnecting : AgentState::kConnecting;
+  }
+  a.summary.trouble = std::string(why.message());
+  a.last.set_in_flight(0);
+  a.cpu_fraction.reset();
+}
+
+void AgentBoard::Lost(AgentIndex agent, const std::string& why) {
+  Agent& a = agents_[agent];
+  a.state = AgentState::kLost;
+  a.summary.lost = true;
+  if (a.summary.trouble.empty()) a.summary.trouble = why;
+  a.last.set_in_flight(0);
+}
+
+void AgentBoard::Failed(AgentIndex agent, const absl::Status& why) {
+  Agent& a = agents_[agent];
+  a.state = AgentState::kFailed;
+  a.summary.lost = true;
+  a.summary.trouble = std::string(why.message());
+  a.last.set_in_flight(0);
+}
+
+void AgentBoard::Finished(AgentIndex agent, const v1::Finished& finished) {
+  Agent& a = agents_[agent];
+  a.state = AgentState::kDone;
+  SetUsage(a, finished.target(), finished.agent_cpu_us());
+  a.summary.stalled_us = static_cast<int64_t>(finished.stalled_us());
+  a.summary.surplus_lines = finished.surplus_lines();
+  a.summary.target_exit_code = finished.target_exit_code();
+  a.last.set_in_flight(0);
+}
+
+const v1::Started* AgentBoard::AnyStarted() const {
+  for (const Agent& a : agents_) {
+    if (a.started) return &*a.started;
+  }
+  return nullptr;
+}
+
+uint64_t AgentBoard::InFlight() const {
+  uint64_t sum = 0;
+  for (const Agent& a : agents_) sum += a.last.in_flight();
+  return sum;
+}
+
+std::vector<AgentProgress> AgentBoard::Rows(SteadyTime now) {
+  std::vector<AgentProgress> rows;
+  for (Agent& a : agents_) {
+    a.rate.Sample(now, a.records);
+    AgentProgress row;
+    row.name = a.name;
+    row.state = a.state;
+    row.in_flight = a.last.in_flight();
+    row.concurrency = concurrency_;
+    row.done = a.records;
+    row.rate = a.rate.PerSecond();
+    row.cpu_fraction = a.cpu_fraction;
+    if (a.reports > 0) row.rss_bytes = a.last.target().rss_bytes();
+    if (a.state != AgentState::kRunning && a.state != AgentState::kDone) {
+      row.note = a.summary.trouble;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<AgentSummary> AgentBoard::Summaries() const {
+  std::vector<AgentSummary> summaries;
+  summaries.reserve(agents_.size());
+  for (const Agent& a : agents_) summaries.push_back(a.summary);
+  return summaries;
+}
+
+Cost AgentBoard::TotalCost() const {
+  Cost cost;
+  for (const Agent& a : agents_) {
+    cost.user_us += a.summary.target_user_us;
+    cost.system_us += a.summary.target_system_us;
+    cost.peak_rss_bytes_sum += a.summary.peak_rss_bytes;
+    cost.peak_rss_bytes_max = std::max(cost.peak_rss_bytes_max, a.summary.peak_rss_bytes);
+    cost.agent_cpu_us += a.summary.agent_cpu_us;
+  }
+  return cost;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/run/lease_book.h"
+#include "coordinator/summary/summary.h"
+#include "coordinator/ui/progress_model.h"
+#include "coordinator/ui/rate_meter.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::coordinator {
+
+// What is known of each agent of a run, for the display and the summary. Pure bookkeeping: told
+// what happened, asked for rows. Belongs to the control loop.
+class AgentBoard {
+ public:
+  // `same_clock`: agents on this host, whose clock is ours.
+  AgentBoard(const std::vector<std::string>& names, std::vector<bool> same_clock,
+             uint32_t concurrency);
+
+  void Started(AgentIndex agent, const v1::Started& started);
+  void Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now, int64_t wall_us);
+  void Records(AgentIndex agent, uint64_t count);
+  void Away(AgentIndex agent, const absl::Status& why);
+  void Lost(AgentIndex agent, const std::string& why);
+  void Failed(AgentIndex agent, const absl::Status& why);
+  void Finished(AgentIndex agent, const v1::Finished& finished);
+
+  size_t size() const { return agents_.size(); }
+  AgentState state(AgentIndex agent) const { return agents_[agent].state; }
+  bool ever_started(AgentIndex agent) const { return agents_[agent].started.has_value(); }
+  const std::string& name(AgentIndex agent) const { return agents_[agent].name; }
+  const std::string& trouble(AgentIndex agent) const { return agents_[agent].summary.trouble; }
+  const v1::Started* started(AgentIndex agent) const {
+    return agents_[agent].started ? &*agents_[agent].started : nullptr;
+  }
+  // Of the first agent that told; null before.
+  const v1::Started* AnyStarted() const;
+  uint64_t InFlight() const;
+
+  std::vector<AgentProgress> Rows(SteadyTime now);
+  std::vector<AgentSummary> Summaries() const;
+  Cost TotalCost() const;  // without coordinator_cpu_us
+
+ private:
+  struct Agent {
+    std::string name;
+    bool same_clock = false;
+    AgentState state = AgentState::kConnecting;
+    std::optional<v1::Started> started;
+    v1::Progress last;
+    SteadyTime last_at;
+    RateMeter rate;
+    std::optional<double> cpu_fraction;
+    uint64_t records = 0;
+    double steal_sum = 0;
+    uint64_t reports = 0;
+    AgentSummary summary;
+  };
+
+  static void SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now);
+  static void SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us);
+
+  uint32_t concurrency_;
+  std::vector<Agent> agents_;
+};
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,306 @@
+#include "coordinator/run/agent_session.h"
+
+#include <fmt/format.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <utility>
+
+#include "common/grpc_options.h"
+#include "common/record_codec.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+// A message's kind that a newer or broken peer sends and we do not know is no reason to stop.
+constexpr uint32_t kMaxCreditPerMessage = 1u << 20;
+constexpr std::chrono::milliseconds kGoodbyeWait{1000};
+constexpr uint64_t kMaxCredit = 1u << 20;
+
+v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
+  v1::CoordinatorMessage message;
+  *message.mutable_lease() = std::move(lease);
+  return message;
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeAgentChannel(const std::string& address) {
+  grpc::ChannelArguments arguments = ClientChannelArguments();
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // Each session is a connection of its own, so that one that broke is not found again in a pool.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+AgentSession::AgentSession(net::any_io_executor loop, std::string address, v1::Start start,
+                           AgentSessionLimits limits, AgentEvents events)
+    : loop_(std::move(loop)),
+      address_(std::move(address)),
+      start_(std::move(start)),
+      limits_(limits),
+      events_(std::move(events)),
+      stub_(v1::Agent::NewStub(MakeAgentChannel(address_))),
+      room_(loop_),
+      retry_(loop_) {}
+
+void AgentSession::Begin() {
+  net::co_spawn(loop_, Run(shared_from_this()), [self = shared_from_this()](std::exception_ptr e) {
+    if (e) spdlog::error("agent {}: a bug ended its session", self->address_);
+  });
+}
+
+void AgentSession::WakeWriter() {
+  if (connection_) connection_->outgoing.Notify();
+}
+
+void AgentSession::SendLease(const Lease& lease) {
+  v1::Lease message;
+  message.set_lease_id(lease.id);
+  uint64_t last = 0;
+  for (const uint32_t entry : lease.entries) {
+    const uint64_t index = lease.chunk->indices[entry];
+    message.add_index_delta(static_cast<int64_t>(index - last));
+    last = index;
+    const std::string_view url = lease.chunk->Url(entry);
+    message.add_url(url.data(), url.size());
+  }
+  credit_ -= std::min<uint64_t>(credit_, lease.entries.size());
+  leases_.push_back(std::move(message));
+  WakeWriter();
+}
+
+void AgentSession::Acknowledge(uint32_t epoch, uint64_t seq) {
+  if (epoch != epoch_ || seq <= last_committed_) return;
+  last_committed_ = seq;
+  ack_due_ = true;
+  WakeWriter();
+}
+
+void AgentSession::SendFinish() {
+  finish_wanted_ = true;
+  WakeWriter();
+}
+
+void AgentSession::SendCancel(std::string reason) {
+  leases_.clear();
+  cancel_reason_ = std::move(reason);
+  WakeWriter();
+}
+
+void AgentSession::Abandon() {
+  abandoned_ = true;
+  End();
+  if (connection_) connection_->stream.Cancel();
+}
+
+void AgentSession::End() {
+  ended_ = true;
+  retry_.Notify();
+  room_.Notify();
+  WakeWriter();
+}
+
+// Codes that trying again cannot cure.
+bool AgentSession::IsFatal(const absl::Status& status) const {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kOutOfRange:  // EndOfStream
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kAborted:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Task<> AgentSession::Run(Self self) {
+  auto backoff = self->limits_.first_backoff;
+  while (!self->ended_) {
+    const bool had_started = self->started_once_;
+    const absl::Status status = co_await RunStream(self);
+    if (self->ended_) break;
+    if (self->IsFatal(status)) {
+      self->End();
+      self->events_.failed(status, {});
+      break;
+    }
+    self->events_.away(status);
+    if (self->started_once_ && !had_started) backoff = self->limits_.first_backoff;
+    co_await self->retry_.WaitUntil(std::chrono::steady_clock::now() + backoff);
+    backoff = std::min(backoff * 2, self->limits_.longest_backoff);
+  }
+}
+
+Task<absl::Status> AgentSession::RunStream(Self self) {
+  self->start_.set_last_committed_seq(self->last_committed_);
+  self->leases_.clear();  // what was not sent, the agent does not hold: it is taken back
+  self->credit_ = 0;
+  self->start_sent_ = self->cancel_sent_ = self->finish_sent_ = self->ack_due_ = false;
+  auto* stub = self->stub_.get();
+  const auto starter = [stub](grpc::ClientContext* context, auto* reactor) {
+    stub->async()->Execute(context, reactor);
+  };
+  auto connection = std::make_shared<Connection>(self->loop_, Stream::Start(self->loop_, starter));
+  self->connection_ = connection;
+  net::co_spawn(self->loop_, WriteLoop(self, connection), [connection](std::exception_ptr e) {
+    if (e) connection->stream.Cancel();
+    connection->writer_done.Notify();
+  });
+  absl::Status status = co_await ReadLoop(self, connection);
+  connection->closing = true;
+  connection->outgoing.Notify();
+  if (self->ended_ && !self->abandoned_) {
+    // After its last word the agent ends the call; half-closing first would look like an accident.
+    const SteadyTime deadline = std::chrono::steady_clock::now() + kGoodbyeWait;
+    while ((co_await connection->stream.Read(deadline)).ok()) {
+    }
+  }
+  connection->stream.Cancel();
+  co_await connection->writer_done.WaitUntil();
+  self->connection_ = nullptr;
+  co_return status;
+}
+
+// The next thing to say, most urgent first.
+std::optional<v1::CoordinatorMessage> AgentSession::NextMessage() {
+  v1::CoordinatorMessage message;
+  if (!start_sent_) {
+    start_sent_ = true;
+    *message.mutable_start() = start_;
+    return message;
+  }
+  if (cancel_reason_ && !cancel_sent_) {
+    cancel_sent_ = true;
+    message.mutable_cancel()->set_reason(*cancel_reason_);
+    return message;
+  }
+  if (ack_due_) {
+    ack_due_ = false;
+    message.mutable_ack()->set_seq(last_committed_);
+    return message;
+  }
+  if (!leases_.empty()) {
+    message = LeaseMessage(std::move(leases_.front()));
+    leases_.pop_front();
+    return message;
+  }
+  if (finish_wanted_ && !finish_sent_) {
+    finish_sent_ = true;
+    message.mutable_finish();
+    return message;
+  }
+  return std::nullopt;
+}
+
+Task<> AgentSession::WriteLoop(Self self, std::shared_ptr<Connection> connection) {
+  while (!connection->closing) {
+    std::optional<v1::CoordinatorMessage> message = self->NextMessage();
+    if (!message) {
+      co_await connection->outgoing.WaitUntil();
+      continue;
+    }
+    const absl::Status status = co_await connection->stream.Write(*std::move(message));
+    if (!status.ok()) break;  // the reader learns why
+  }
+}
+
+Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection> connection) {
+  while (true) {
+    while (!self->ended_ && !self->events_.may_read()) {
+      co_await self->room_.WaitUntil(std::chrono::steady_clock::now() +
+                                     std::chrono::milliseconds(100));
+    }
+    if (self->ended_) co_return absl::OkStatus();
+    const SteadyTime deadline = std::chrono::steady_clock::now() + self->limits_.silence;
+    absl::StatusOr<v1::AgentMessage> message = co_await connection->stream.Read(deadline);
+    if (self->ended_) co_return absl::OkStatus();
+    if (!message.ok()) {
+      if (IsEndOfStream(message.status())) {
+        co_return absl::UnavailableError("the agent ended the stream without a last word");
+      }
+      if (absl::IsDeadlineExceeded(message.status())) {
+        co_return absl::UnavailableError(
+            fmt::format("nothing heard for {} ms", self->limits_.silence.count()));
+      }
+      co_return message.status();
+    }
+    const absl::Status status = self->Handle(*message);
+    if (!status.ok() || self->ended_) co_return status;
+  }
+}
+
+absl::Status AgentSession::Handle(v1::AgentMessage& message) {
+  switch (message.kind_case()) {
+    case v1::AgentMessage::kStarted:
+      HandleStarted(message.started());
+      break;
+    case v1::AgentMessage::kCredit:
+      credit_ =
+          std::min(kMaxCredit, credit_ + std::min(message.credit().urls(), kMaxCreditPerMessage));
+      events_.credit();
+      break;
+    case v1::AgentMessage::kBatch:
+      return HandleBatch(*message.mutable_batch());
+    case v1::AgentMessage::kProgress:
+      events_.progress(message.progress());
+      break;
+    case v1::AgentMessage::kFinished:
+      End();
+      events_.finished(message.finished());
+      break;
+    case v1::AgentMessage::kFailed: {
+      End();
+      const auto& failed = message.failed();
+      const auto code = static_cast<absl::StatusCode>(failed.code());
+      events_.failed(
+          absl::Status(failed.code() == 0 ? absl::StatusCode::kUnknown : code, failed.message()),
+          failed.target_stderr());
+      break;
+    }
+    case v1::AgentMessage::KIND_NOT_SET:
+      break;  // a kind that this version does not know
+  }
+  return absl::OkStatus();
+}
+
+void AgentSession::HandleStarted(const v1::Started& started) {
+  absl::flat_hash_set<uint64_t> held;
+  if (started.resumed()) {
+    held.insert(started.held_lease_ids().begin(), started.held_lease_ids().end());
+  } else if (started_once_) {
+    ++epoch_;  // a new life: it knows nothing of the batches before
+    last_received_ = last_committed_ = 0;
+  }
+  started_once_ = true;
+  events_.started(started, held);
+}
+
+absl::Status AgentSession::HandleBatch(v1::Batch& batch) {
+  const uint64_t seq = batch.seq();
+  if (seq <= last_received_) {
+    // It was sent again after a reconnect. If it is committed, the ack got lost.
+    ack_due_ = ack_due_ || seq <= last_committed_;
+    WakeWriter();
+    return absl::OkStatus();
+  }
+  if (last_received_ != 0 && seq != last_received_ + 1) {
+    return absl::DataLossError(
+        fmt::format("batch {} follows batch {}: some are missing", seq, last_received_));
+  }
+  auto records = DecodeRecords(batch.records());
+  if (!records.ok()) return records.status();
+  last_received_ = seq;
+  events_.batch(epoch_, seq, *std::move(records));
+  return absl::OkStatus();
+}
+
+}  // namespace fetchbench::coordinator

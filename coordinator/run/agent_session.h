@@ -1,0 +1,124 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "common/grpc_client_stream.h"
+#include "common/net.h"
+#include "common/record.h"
+#include "common/wakeup.h"
+#include "coordinator/run/lease_book.h"
+#include "fetchbench/v1/agent.grpc.pb.h"
+
+namespace fetchbench::coordinator {
+
+// A channel to an agent that tries again soon after a failure.
+std::shared_ptr<grpc::Channel> MakeAgentChannel(const std::string& address);
+
+struct AgentSessionLimits {
+  // Nothing heard for so long: the stream is given up and opened anew. Agents report every second.
+  std::chrono::milliseconds silence{10'000};
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds longest_backoff{2'000};
+};
+
+// What an agent did. All on the control loop; none may destroy the session.
+struct AgentEvents {
+  // It runs the target. `held`: leases it still works on (empty unless it resumed).
+  std::function<void(const v1::Started&, const absl::flat_hash_set<uint64_t>& held)> started;
+  std::function<void()> credit;  // it wants more; see AgentSession::credit()
+  // A batch never seen before. `epoch` and `seq` go back with Acknowledge.
+  std::function<void(uint32_t epoch, uint64_t seq, std::vector<Record>)> batch;
+  std::function<void(const v1::Progress&)> progress;
+  std::function<void(const v1::Finished&)> finished;      // the end, a good one
+  std::function<void(absl::Status, std::string)> failed;  // the end: why, and target's stderr
+  std::function<void(const absl::Status&)> away;          // stream broke; it is being tried again
+  std::function<bool()> may_read;                         // false: back-pressure
+};
+
+// One agent's Execute stream of one run, with its reconnects: leases out, batches in, each batch
+// handed on once. Lives on the control loop, in a shared_ptr: coroutines hold it.
+class AgentSession : public std::enable_shared_from_this<AgentSession> {
+ public:
+  AgentSession(net::any_io_executor loop, std::string address, v1::Start start,
+               AgentSessionLimits limits, AgentEvents events);
+
+  void Begin();
+
+  // URLs that the agent wants and has not been sent.
+  uint64_t credit() const { return credit_; }
+  void SendLease(const Lease& lease);
+  // Every batch of that epoch up to `seq` is committed. An older epoch is ignored.
+  void Acknowledge(uint32_t epoch, uint64_t seq);
+  void SendFinish();
+  void SendCancel(std::string reason);
+  // may_read may be true again.
+  void ResumeReading() { room_.Notify(); }
+  // Drops the stream and tries no more. No event comes afterwards.
+  void Abandon();
+
+  const std::string& address() const { return address_; }
+  bool ended() const { return ended_; }
+
+ private:
+  using Stream = ClientStream<v1::CoordinatorMessage, v1::AgentMessage>;
+  using Self = std::shared_ptr<AgentSession>;
+
+  // What one stream's writer and reader share.
+  struct Connection {
+    explicit Connection(const net::any_io_executor& loop, Stream s)
+        : stream(std::move(s)), outgoing(loop), writer_done(loop) {}
+    Stream stream;
+    Wakeup outgoing;
+    Wakeup writer_done;
+    bool closing = false;
+  };
+
+  static Task<> Run(Self self);
+  static Task<absl::Status> RunStream(Self self);
+  static Task<> WriteLoop(Self self, std::shared_ptr<Connection> connection);
+  static Task<absl::Status> ReadLoop(Self self, std::shared_ptr<Connection> connection);
+  std::optional<v1::CoordinatorMessage> NextMessage();
+  absl::Status Handle(v1::AgentMessage& message);
+  absl::Status HandleBatch(v1::Batch& batch);
+  void HandleStarted(const v1::Started& started);
+  bool IsFatal(const absl::Status& status) const;
+  void End();
+  void WakeWriter();
+
+  net::any_io_executor loop_;
+  std::string address_;
+  v1::Start start_;
+  AgentSessionLimits limits_;
+  AgentEvents events_;
+  std::unique_ptr<v1::Agent::Stub> stub_;
+  std::shared_ptr<Connection> connection_;
+  Wakeup room_;
+  Wakeup retry_;
+  std::deque<v1::Lease> leases_;  // to be sent; bounded by credit
+  uint64_t credit_ = 0;
+  uint32_t epoch_ = 0;  // counts the agent's own lives: a restarted agent numbers batches anew
+  uint64_t last_received_ = 0;
+  uint64_t last_committed_ = 0;
+  bool ack_due_ = false;
+  bool started_once_ = false;
+  bool start_sent_ = false;
+  bool finish_wanted_ = false;
+  bool finish_sent_ = false;
+  std::optional<std::string> cancel_reason_;
+  bool cancel_sent_ = false;
+  bool ended_ = false;
+  bool abandoned_ = false;
+};
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,178 @@
+#include "coordinator/run/origin_client.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "common/status_util.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace json = boost::json;
+using tcp = net::ip::tcp;
+
+constexpr std::chrono::seconds kShortLimit{10};
+constexpr std::chrono::seconds kCertificateLimit{60};
+constexpr size_t kHostsPerRequest = 4096;
+constexpr uint64_t kMaxAnswerBytes = uint64_t{4} << 20;
+
+std::string Text(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr || !value->is_string()) return {};
+  return std::string(value->get_string());
+}
+
+template <typename Number>
+Number NumberOf(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr || !value->is_number()) return 0;
+  boost::system::error_code error;
+  const auto number = value->to_number<Number>(error);
+  return error ? Number{0} : number;
+}
+
+OriginConfig ToConfig(const json::object& object) {
+  OriginConfig config;
+  config.version = Text(object, "version");
+  config.profile = Text(object, "profile");
+  config.profile_sha256 = Text(object, "profile_sha256");
+  config.seed = NumberOf<uint64_t>(object, "seed");
+  config.dns = Text(object, "dns");
+  config.ca_sha256 = Text(object, "ca_sha256");
+  const json::value* rules = object.if_contains("connect_to");
+  if (rules != nullptr && rules->is_array()) {
+    for (const json::value& rule : rules->get_array()) {
+      if (rule.is_string()) config.connect_to.emplace_back(rule.get_string());
+    }
+  }
+  return config;
+}
+
+}  // namespace
+
+OriginClient::OriginClient(net::any_io_executor loop, std::string address)
+    : loop_(std::move(loop)), address_(std::move(address)) {}
+
+Task<absl::StatusOr<std::string>> OriginClient::Request(std::string method, std::string path,
+                                                        std::string body,
+                                                        std::chrono::seconds limit) {
+  const std::string what = fmt::format("origin {}: {} {}", address_, method, path);
+  const size_t colon = address_.rfind(':');
+  std::string host = address_.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  tcp::resolver resolver(loop_);
+  auto [resolve_error, places] =
+      co_await resolver.async_resolve(host, address_.substr(colon + 1), kAsTuple);
+  if (resolve_error) co_return FromErrorCode(resolve_error, what);
+  beast::tcp_stream stream(loop_);
+  stream.expires_after(limit);
+  auto [connect_error, place] = co_await stream.async_connect(places, kAsTuple);
+  if (connect_error) co_return FromErrorCode(connect_error, what);
+  const auto verb = method == "POST" ? http::verb::post : http::verb::get;
+  http::request<http::string_body> request(verb, path, 11, std::move(body));
+  request.set(http::field::host, address_);
+  request.set(http::field::connection, "close");
+  if (verb == http::verb::post) request.set(http::field::content_type, "text/plain");
+  request.prepare_payload();
+  auto [write_error, written] = co_await http::async_write(stream, request, kAsTuple);
+  if (write_error) co_return FromErrorCode(write_error, what);
+  beast::flat_buffer buffer;
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(kMaxAnswerBytes);
+  auto [read_error, read] = co_await http::async_read(stream, buffer, parser, kAsTuple);
+  if (read_error) co_return FromErrorCode(read_error, what);
+  const unsigned status = parser.get().result_int();
+  if (status / 100 != 2) {
+    co_return absl::UnavailableError(
+        fmt::format("{}: answered {}: {}", what, status, parser.get().body().substr(0, 200)));
+  }
+  co_return std::move(parser.get().body());
+}
+
+Task<absl::StatusOr<json::object>> OriginClient::RequestObject(std::string method, std::string path,
+                                                               std::string body) {
+  auto answer = co_await Request(method, path, std::move(body), kShortLimit);
+  if (!answer.ok()) co_return answer.status();
+  boost::system::error_code error;
+  json::value value = json::parse(json::string_view(answer->data(), answer->size()), error);
+  if (error || !value.is_object()) {
+    co_return absl::InternalError(
+        fmt::format("origin {}: {} {} did not answer a JSON object", address_, method, path));
+  }
+  co_return std::move(value.get_object());
+}
+
+Task<absl::StatusOr<OriginConfig>> OriginClient::Config() {
+  const auto object = co_await RequestObject("GET", "/v1/config", {});
+  if (!object.ok()) co_return object.status();
+  OriginConfig config = ToConfig(*object);
+  if (config.dns.empty() || config.connect_to.empty()) {
+    co_return absl::InternalError(fmt::format(
+        "origin {}: /v1/config names no DNS server or no ports: is it an origin?", address_));
+  }
+  co_return std::move(config);
+}
+
+Task<absl::StatusOr<std::string>> OriginClient::CaPem() {
+  co_return co_await Request("GET", "/v1/ca.pem", {}, kShortLimit);
+}
+
+Task<absl::Status> OriginClient::IssueCertificates(const std::vector<std::string>& hosts) {
+  for (size_t begin = 0; begin < hosts.size(); begin += kHostsPerRequest) {
+    std::string body;
+    const size_t end = std::min(begin + kHostsPerRequest, hosts.size());
+    for (size_t i = begin; i < end; ++i) body.append(hosts[i]).push_back('\n');
+    const auto answer =
+        co_await Request("POST", "/v1/certificates", std::move(body), kCertificateLimit);
+    if (!answer.ok()) co_return answer.status();
+  }
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> OriginClient::BeginRun(const std::string& run_id) {
+  const auto answer = co_await Request("POST", "/v1/runs/" + run_id, {}, kShortLimit);
+  co_return answer.status();
+}
+
+Task<absl::StatusOr<OriginSummary>> OriginClient::RunStatistics(const std::string& run_id) {
+  const auto object = co_await RequestObject("GET", "/v1/runs/" + run_id, {});
+  if (!object.ok()) co_return object.status();
+  co_return ParseRunStatistics(*object);
+}
+
+absl::StatusOr<OriginSummary> ParseRunStatistics(const json::object& object) {
+  OriginSummary s;
+  if (!object.contains("requests")) {
+    return absl::InvalidArgumentError("the origin's statistics hold no request count");
+  }
+  s.dns_queries = NumberOf<uint64_t>(object, "dns_queries");
+  s.connections = NumberOf<uint64_t>(object, "connections");
+  s.tls_handshakes = NumberOf<uint64_t>(object, "tls_handshakes");
+  s.requests = NumberOf<uint64_t>(object, "requests");
+  s.most_in_flight = NumberOf<uint64_t>(object, "most_in_flight");
+  s.hosts = NumberOf<uint64_t>(object, "hosts");
+  s.cpu_us = NumberOf<int64_t>(object, "cpu_us");
+  if (const json::value* late = object.if_contains("lateness_us"); late && late->is_object()) {
+    s.lateness_p50_us = NumberOf<int64_t>(late->get_object(), "p50");
+    s.lateness_p99_us = NumberOf<int64_t>(late->get_object(), "p99");
+    s.lateness_max_us = NumberOf<int64_t>(late->get_object(), "max");
+  }
+  if (const json::value* by = object.if_contains("responses"); by && by->is_object()) {
+    for (const auto& [key, value] : by->get_object()) {
+      int status = 0;
+      std::from_chars(key.data(), key.data() + key.size(), status);
+      if (status > 0) s.responses[status] = NumberOf<uint64_t>(by->get_object(), key);
+    }
+  }
+  return s;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/net.h"
+#include "coordinator/summary/summary.h"
+
+namespace fetchbench::coordinator {
+
+// What GET /v1/config of an origin tells.
+struct OriginConfig {
+  std::string version;
+  std::string profile;
+  std::string profile_sha256;
+  uint64_t seed = 0;
+  std::string dns;                      // host:port
+  std::vector<std::string> connect_to;  // curl's form
+  std::string ca_sha256;
+};
+
+// Talks to an origin's control endpoint (HTTP/1.1, JSON), one connection a request. On the loop.
+// Errors name the endpoint.
+class OriginClient {
+ public:
+  // What an origin keeps certificates for at most; further hosts get theirs when they are asked
+  // for.
+  static constexpr size_t kMaxCertificates = 65'536;
+
+  // `address` is host:port.
+  OriginClient(net::any_io_executor loop, std::string address);
+
+  Task<absl::StatusOr<OriginConfig>> Config();
+  Task<absl::StatusOr<std::string>> CaPem();
+  // Issues certificates now, a bounded number of hosts a request.
+  Task<absl::Status> IssueCertificates(const std::vector<std::string>& hosts);
+  // From now on the origin counts for this run.
+  Task<absl::Status> BeginRun(const std::string& run_id);
+  Task<absl::StatusOr<OriginSummary>> RunStatistics(const std::string& run_id);
+
+  const std::string& address() const { return address_; }
+
+ private:
+  Task<absl::StatusOr<std::string>> Request(std::string method, std::string path, std::string body,
+                                            std::chrono::seconds limit);
+  Task<absl::StatusOr<boost::json::object>> RequestObject(std::string method, std::string path,
+                                                          std::string body);
+
+  net::any_io_executor loop_;
+  std::string address_;
+};
+
+// The pure part of RunStatistics.
+absl::StatusOr<OriginSummary> ParseRunStatistics(const boost::json::object& object);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,394 @@
+#include "coordinator/run/run_controller.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdlib>
+#include <future>
+#include <random>
+
+#include "coordinator/cli/settings.h"
+#include "coordinator/run/blocking.h"
+#include "coordinator/summary/marks.h"
+#include "coordinator/ui/report_writer.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressInterval{100};
+// An interrupted run's index is not worth the wait beyond so many rows.
+constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
+
+int64_t ProcessCpuUs() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto us = [](const timeval& t) { return int64_t{t.tv_sec} * 1'000'000 + t.tv_usec; };
+  return us(usage.ru_utime) + us(usage.ru_stime);
+}
+
+}  // namespace
+
+RunController::RunController(net::io_context& loop, const RunOptions& options, const Clock& clock,
+                             ProgressDisplay& display, TextStyle stdout_style)
+    : loop_(loop),
+      options_(options),
+      clock_(clock),
+      display_(display),
+      stdout_style_(stdout_style),
+      loaded_(loop.get_executor()),
+      signals_(loop, SIGINT, SIGTERM),
+      duration_timer_(loop),
+      progress_timer_(loop) {}
+
+Task<ExitCode> RunController::Run() {
+  net::co_spawn(loop_, WatchSignals(), net::detached);
+  net::co_spawn(loop_, ShowProgress(), net::detached);
+  const ExitCode code = co_await RunSteps();
+  over_ = true;
+  signals_.cancel();
+  duration_timer_.cancel();
+  progress_timer_.cancel();
+  co_return code;
+}
+
+Task<ExitCode> RunController::RunSteps() {
+  began_ = clock_.Now();
+  display_.Log(WebLine(options_));
+  // First the list: a wrong name should leave no run folder behind.
+  const auto list = OpenList();
+  if (!list.ok()) co_return Report(list.status());
+  if (absl::Status s = CreateFolder(); !s.ok()) co_return Report(s);
+  if (absl::Status s = StartLoading(*list); !s.ok()) co_return co_await GiveUp(s);
+  absl::Status ready = co_await SetUp();
+  if (ready.ok()) ready = co_await AwaitList();
+  if (ready.ok()) ready = co_await BeginOnOrigin();
+  if (!ready.ok()) {
+    const bool cancelled = absl::IsCancelled(ready) || interrupted_;
+    engine_->Stop(cancelled ? RunEnd::kInterrupted : RunEnd::kIncomplete,
+                  std::string(ready.message()));
+  } else if (!engine_->stopping()) {
+    began_ = clock_.Now();
+    feeding_ = true;
+    UrlSpool* spool = spool_.get();
+    engine_->Feed(list_.counts.urls, list_.counts.invalid, spool->remaining(),
+                  [spool](uint32_t partition) { return spool->Take(partition); });
+    net::co_spawn(loop_, WatchDuration(), net::detached);
+  }
+  EngineEnd end = co_await RunEngine::WaitEnd(engine_);
+  stop_loading_ = true;
+  while (!load_status_) co_await loaded_.WaitUntil();
+  if (!ready.ok() && !interrupted_ && !absl::IsCancelled(ready) && end.error.ok()) {
+    end.error = ready;
+  }
+  co_return co_await WrapUp(std::move(end));
+}
+
+absl::Status RunController::CreateFolder() {
+  identity_.started_us = clock_.WallUs();
+  identity_.run_id = MakeRunId(identity_.started_us, std::random_device()());
+  auto folder = RunFolder::Create(options_.out, identity_.run_id);
+  if (!folder.ok()) return folder.status();
+  folder_ = *std::move(folder);
+  identity_.folder = folder_->path();
+  EngineOptions engine_options;
+  engine_options.grace = options_.grace;
+  engine_options.timeout_us = std::chrono::microseconds(options_.timeout).count();
+  auto engine =
+      RunEngine::Create(loop_.get_executor(), clock_, engine_options, folder_->File("records.db"));
+  if (!engine.ok()) return engine.status();
+  engine_ = *std::move(engine);
+  if (options_.format == ReportFormat::kPlain) {
+    engine_->PrintRecords(STDOUT_FILENO, RecordStream::Style::kPlain, stdout_style_);
+  } else if (options_.format == ReportFormat::kRecords) {
+    engine_->PrintRecords(STDOUT_FILENO, RecordStream::Style::kColoured, stdout_style_);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunController::OpenList() {
+  identity_.list_name = options_.urls == "-" ? "standard input" : options_.urls;
+  auto fd = OpenUrlList(options_.urls);
+  if (fd.ok() && options_.urls == "-" && isatty(STDIN_FILENO) == 1) {
+    display_.Log("Reading URLs from the terminal, one a line; Ctrl-D ends the list.");
+  }
+  return fd;
+}
+
+absl::Status RunController::StartLoading(int fd) {
+  auto spool = UrlSpool::Create(folder_->File("urls.spool"));
+  if (!spool.ok()) return spool.status();
+  spool_ = *std::move(spool);
+  net::co_spawn(loop_, Load(fd), net::detached);
+  return absl::OkStatus();
+}
+
+Task<> RunController::Load(int fd) {
+  LoadRequest request;
+  request.fd = fd;
+  request.name = identity_.list_name;
+  request.limit = options_.limit;
+  request.max_hosts = options_.web == Web::kSim ? OriginClient::kMaxCertificates : 0;
+  request.wall_us = [this] { return clock_.WallUs(); };
+  request.on_complaint = [this](const std::string& text) { display_.Log(text); };
+  request.on_invalid = [this](CommitBatch batch) {
+    // On the loader's thread: the loop takes the batch, and lets us go on when there is room.
+    auto taken = std::make_shared<std::promise<void>>();
+    net::post(loop_, [this, taken, batch = std::move(batch)]() mutable {
+      engine_->AddInvalid(std::move(batch), [taken] { taken->set_value(); });
+    });
+    taken->get_future().wait();
+  };
+  const auto load = [this, &request] { return LoadList(request, stop_loading_, *spool_, list_); };
+  load_status_ = co_await RunBlocking(loop_.get_executor(), load);
+  if (fd != STDIN_FILENO) close(fd);
+  loaded_.Notify();
+}
+
+Task<absl::Status> RunController::SetUp() {
+  const auto stopped = [this] { return interrupted_; };
+  if (options_.agents.empty()) {
+    placement_ = Place(AllowedCpus());
+    PinThisThread(placement_.others);
+  }
+  if (options_.web == Web::kSim) {
+    auto web = co_await SetUpWeb(loop_.get_executor(), options_, placement_, stopped);
+    if (!web.ok()) co_return web.status();
+    web_ = *std::move(web);
+  }
+  std::vector<std::string> addresses = options_.agents;
+  std::vector<std::string> names = addresses;
+  if (addresses.empty()) {
+    auto agent =
+        co_await StartLocalAgent(loop_.get_executor(), placement_, options_.log_level, stopped);
+    if (!agent.ok()) co_return agent.status();
+    local_agent_.emplace(*std::move(agent));
+    addresses = {local_agent_->address()};
+    names = {"local"};
+  }
+  if (interrupted_) co_return absl::CancelledError("stopped by the user");
+  std::vector<bool> same_clock;
+  for (const std::string& address : addresses) same_clock.push_back(IsLocalAddress(address));
+  const v1::Start start = MakeStart(identity_.run_id, options_, web_ ? &*web_ : nullptr);
+  engine_->Connect(addresses, names, same_clock, start);
+  if (addresses.size() > 1) {
+    display_.Log(fmt::format("Concurrency: {} for each of {} agents, {} in total.",
+                             options_.concurrency, addresses.size(),
+                             uint64_t{options_.concurrency} * addresses.size()));
+  }
+  const absl::Status connected =
+      co_await RunEngine::WaitConnected(engine_, options_.connect_timeout);
+  if (!connected.ok()) co_return connected;
+  const OriginConfig* config = web_ ? &web_->config : nullptr;
+  co_return folder_->Write("run.json", MakeRunJson(options_, identity_, config, &engine_->board()));
+}
+
+Task<absl::Status> RunController::AwaitList() {
+  while (!load_status_ && !engine_->stopping()) co_await loaded_.WaitUntil();
+  if (!load_status_) co_return absl::OkStatus();  // stopped; the end waits for the loader
+  co_return *load_status_;
+}
+
+Task<absl::Status> RunController::BeginOnOrigin() {
+  if (!web_ || engine_->stopping()) co_return absl::OkStatus();
+  if (!list_.all_hosts) {
+    spdlog::warn(
+        "more than {} hosts: certificates of the others are issued when they are asked for, which "
+        "costs the origin time",
+        OriginClient::kMaxCertificates);
+  }
+  const absl::Status issued = co_await web_->client->IssueCertificates(list_.hosts);
+  if (!issued.ok()) co_return issued;
+  list_.hosts = {};
+  co_return co_await web_->client->BeginRun(identity_.run_id);
+}
+
+void RunController::Interrupt() {
+  interrupted_ = true;
+  stop_loading_ = true;
+  if (engine_) engine_->Stop(RunEnd::kInterrupted, "stopped by the user");
+  loaded_.Notify();
+}
+
+Task<> RunController::WatchSignals() {
+  while (!over_) {
+    auto [error, number] = co_await signals_.async_wait(kAsTuple);
+    if (error || over_) co_return;
+    if (interrupted_) {
+      // Children die with this thread; nothing else is waited for.
+      display_.Finish(LastFrame::kKeep);
+      local_agent_.reset();
+      std::_Exit(static_cast<int>(ExitCode::kInterrupted));
+    }
+    Interrupt();
+  }
+}
+
+Task<> RunController::WatchDuration() {
+  if (options_.duration.count() == 0) co_return;
+  duration_timer_.expires_after(options_.duration);
+  auto [error] = co_await duration_timer_.async_wait(kAsTuple);
+  if (error || over_) co_return;
+  engine_->Stop(RunEnd::kDuration, "DURATION was reached");
+}
+
+std::string RunController::Phase() const {
+  if (interrupted_) return "stopping (Ctrl-C again: at once)";
+  if (engine_ && engine_->stopping()) return "stopping";
+  if (feeding_) return "running";
+  return load_status_ ? "preparing" : "reading the list";
+}
+
+ProgressSnapshot RunController::Snapshot() {
+  const SteadyTime now = clock_.Now();
+  ProgressSnapshot s;
+  s.title = MakeTitle(options_);
+  s.phase = Phase();
+  const auto counts = engine_->counts();
+  if (counts) s.total = counts->total;
+  const Aggregator& aggregator = engine_->aggregator();
+  s.done = engine_->committed();
+  s.elapsed_s = feeding_ ? std::chrono::duration<double>(now - began_).count() : 0;
+  record_rate_.Sample(now, s.done);
+  byte_rate_.Sample(now, aggregator.body_bytes());
+  s.rate_now = record_rate_.PerSecond();
+  s.rate_overall = s.elapsed_s > 0 ? static_cast<double>(s.done) / s.elapsed_s : 0;
+  s.eta_s = EstimateEta(s.total, s.done, s.rate_now, s.rate_overall);
+  s.classes = aggregator.classes();
+  s.outcomes = aggregator.outcomes();
+  s.p50_us = aggregator.DurationQuantileUs(0.5);
+  s.p90_us = aggregator.DurationQuantileUs(0.9);
+  s.p99_us = aggregator.DurationQuantileUs(0.99);
+  s.bytes = aggregator.body_bytes();
+  s.bytes_per_s = byte_rate_.PerSecond();
+  if (engine_->connected()) {
+    s.agents = engine_->board().Rows(now);
+    s.in_flight = engine_->board().InFlight();
+    s.concurrency = uint64_t{options_.concurrency} * s.agents.size();
+  }
+  return s;
+}
+
+Task<> RunController::ShowProgress() {
+  while (!over_) {
+    progress_timer_.expires_after(kProgressInterval);
+    auto [error] = co_await progress_timer_.async_wait(kAsTuple);
+    if (error || over_) co_return;
+    if (engine_ && display_.Due(clock_.Now())) display_.Update(Snapshot(), clock_.Now());
+  }
+}
+
+Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
+  if (!web_ || !feeding_ || (hurry && !web_->process)) co_return std::nullopt;
+  auto summary = co_await web_->client->RunStatistics(identity_.run_id);
+  if (!summary.ok()) {
+    spdlog::warn("no figures from the origin: {}", std::string(summary.status().message()));
+    co_return std::nullopt;
+  }
+  co_return *std::move(summary);
+}
+
+void RunController::StopChildren(bool hurry) {
+  const std::chrono::milliseconds limit(hurry ? 200 : 2000);
+  if (local_agent_) local_agent_->process().Stop(limit);
+  if (web_ && web_->process) web_->process->Stop(limit);
+  local_agent_.reset();
+}
+
+Summary RunController::Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const {
+  Summary s;
+  const AgentBoard* board = engine_->connected() ? &engine_->board() : nullptr;
+  s.facts = MakeFacts(options_, identity_, web_ ? &web_->config : nullptr, board);
+  s.end = end.end;
+  s.reason = end.reason;
+  s.measured = engine_->aggregator().Result();
+  s.ledger = MakeLedger(list_.counts, engine_->counts(), engine_->committed());
+  s.invalid_lines = list_.counts.invalid;
+  if (board != nullptr) {
+    s.cost = board->TotalCost();
+    s.agents = board->Summaries();
+  }
+  s.cost.coordinator_cpu_us = ProcessCpuUs();
+  s.origin = std::move(origin);
+  if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
+  for (const AgentSummary& agent : s.agents) {
+    if (!agent.lost && agent.reconnects == 0) continue;
+    s.degraded = true;
+    if (s.reason.empty()) s.reason = fmt::format("agent {}: {}", agent.name, agent.trouble);
+  }
+  s.marks = FindMarks(s);
+  return s;
+}
+
+ExitCode RunController::ExitCodeOf(const EngineEnd& end, const Summary& summary) const {
+  if (!end.error.ok()) {
+    switch (end.error.code()) {
+      case absl::StatusCode::kInvalidArgument:
+      case absl::StatusCode::kNotFound:
+        return ExitCode::kUsage;
+      default:
+        return feeding_ || engine_->connected() ? ExitCode::kIncomplete : ExitCode::kInternalError;
+    }
+  }
+  switch (summary.end) {
+    case RunEnd::kComplete:
+    case RunEnd::kDuration:
+      return ExitCode::kDone;
+    case RunEnd::kInterrupted:
+      return ExitCode::kInterrupted;
+    case RunEnd::kIncomplete:
+      return ExitCode::kIncomplete;
+  }
+  return ExitCode::kInternalError;
+}
+
+void RunController::Print(const Summary& summary) const {
+  const std::string text = RenderSummary(summary, options_.format, stdout_style_);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // nobody reads any more; summary.json has it
+    rest.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// An error after the engine is there, and before anything runs.
+Task<ExitCode> RunController::GiveUp(absl::Status error) {
+  engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
+  co_await RunEngine::WaitEnd(engine_);
+  co_await RunEngine::CloseStore(engine_, false);
+  co_return Report(error);
+}
+
+ExitCode RunController::Report(const absl::Status& error) {
+  display_.Finish(LastFrame::kKeep);
+  display_.Log("coordinator: " + std::string(error.message()));
+  const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error);
+  return usage ? ExitCode::kUsage : ExitCode::kInternalError;
+}
+
+Task<ExitCode> RunController::WrapUp(EngineEnd end) {
+  const bool hurry = interrupted_;
+  std::optional<OriginSummary> origin = co_await AskOrigin(hurry);
+  StopChildren(hurry);
+  const bool index = !hurry || engine_->committed() <= kMaxRowsToIndexInHurry;
+  const absl::Status closed = co_await RunEngine::CloseStore(engine_, index);
+  if (end.error.ok()) end.error = closed;
+  const bool store_failed = !closed.ok();
+  const Summary summary = Summarise(end, std::move(origin));
+  if (absl::Status s = folder_->Write("summary.json", RenderJson(summary)); !s.ok()) {
+    spdlog::error("{}", std::string(s.message()));
+  }
+  display_.Update(Snapshot(), clock_.Now());
+  display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
+  if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
+  if (feeding_) Print(summary);
+  co_return store_failed ? ExitCode::kInternalError : ExitCodeOf(end, summary);
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,185 @@
+#include "coordinator/run/run_report.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <boost/json.hpp>
+
+#include "common/record_line.h"
+#include "coordinator/cli/targets.h"
+#include "coordinator/ui/text.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+namespace json = boost::json;
+
+std::string HostInWords(const v1::HostFacts& host) {
+  return fmt::format("{}, {}, {} CPU{}, {}", host.hostname(), host.cpu_model(), host.cpus(),
+                     host.cpus() == 1 ? "" : "s", host.kernel());
+}
+
+std::string Rfc3339(int64_t us) {
+  std::string text;
+  AppendRfc3339(text, us);
+  return text;
+}
+
+json::object HostJson(const v1::HostFacts& host) {
+  return {{"hostname", host.hostname()},
+          {"os", host.os()},
+          {"kernel", host.kernel()},
+          {"architecture", host.architecture()},
+          {"cpu_model", host.cpu_model()},
+          {"cpus", host.cpus()},
+          {"memory_bytes", host.memory_bytes()},
+          {"max_open_files", host.max_open_files()},
+          {"target_cpus", json::array(host.target_cpus().begin(), host.target_cpus().end())}};
+}
+
+json::object TargetJson(const v1::TargetFacts& target) {
+  json::array libraries;
+  for (const std::string& library : target.libraries()) libraries.emplace_back(library);
+  return {{"name", target.name()},
+          {"version", target.version()},
+          {"runtime", target.runtime()},
+          {"libraries", std::move(libraries)},
+          {"tls_library", target.tls_library()},
+          {"tls_groups", target.tls_groups()},
+          {"libc", target.libc()},
+          {"image_digest", target.image_digest()}};
+}
+
+json::object OptionsJson(const RunOptions& options) {
+  json::array agents;
+  for (const std::string& agent : options.agents) agents.emplace_back(agent);
+  json::object object{
+      {"target", options.target},
+      {"urls", options.urls},
+      {"web", options.web == Web::kSim ? "sim" : "internet"},
+      {"agents", std::move(agents)},
+      {"concurrency", options.concurrency},
+      {"timeout_ms", options.timeout.count()},
+      {"duration_ms", std::chrono::duration<double, std::milli>(options.duration).count()},
+      {"user_agent", options.user_agent},
+      {"allow_private", options.allow_private},
+      {"max_body_bytes", options.max_body_bytes},
+      {"threads", options.threads},
+      {"grace_ms", options.grace.count()}};
+  if (options.limit != std::numeric_limits<uint64_t>::max()) object["limit"] = options.limit;
+  return object;
+}
+
+json::object CoordinatorHostJson() {
+  utsname names{};
+  uname(&names);
+  return {{"hostname", std::string(names.nodename)},
+          {"kernel", fmt::format("{} {}", names.sysname, names.release)},
+          {"architecture", std::string(names.machine)}};
+}
+
+json::object WebJson(const RunOptions& options, const OriginConfig& origin) {
+  return {{"profile", origin.profile},     {"profile_sha256", origin.profile_sha256},
+          {"seed", origin.seed},           {"origin_version", origin.version},
+          {"ca_sha256", origin.ca_sha256}, {"control", options.origin}};
+}
+
+}  // namespace
+
+RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
+                   const OriginConfig* origin, const AgentBoard* board) {
+  RunFacts f;
+  f.run_id = identity.run_id;
+  f.folder = identity.folder;
+  f.version = FETCHBENCH_VERSION;
+  f.started_at = Rfc3339(identity.started_us);
+  f.target = options.target;
+  if (const TargetInfo* info = FindTarget(options.target)) {
+    f.language = info->language;
+    f.method = info->method;
+  }
+  const v1::Started* started = board == nullptr ? nullptr : board->AnyStarted();
+  if (started != nullptr) {
+    const v1::TargetFacts& target = started->target();
+    f.target_version = target.version();
+    f.runtime = target.runtime();
+    f.libraries.assign(target.libraries().begin(), target.libraries().end());
+    f.tls_library = target.tls_library();
+    f.tls_groups = target.tls_groups();
+    f.libc = target.libc();
+    f.image_digest = target.image_digest();
+    f.host = HostInWords(started->host());
+  }
+  f.web = options.web == Web::kSim ? "sim" : "internet";
+  if (origin != nullptr) {
+    f.profile = origin->profile;
+    f.profile_sha256 = origin->profile_sha256;
+    f.seed = origin->seed;
+  }
+  f.urls = identity.list_name;
+  f.concurrency_per_agent = options.concurrency;
+  f.concurrency = f.concurrency_per_agent * (board == nullptr ? 1 : board->size());
+  f.timeout_us = std::chrono::microseconds(options.timeout).count();
+  f.duration_limit_us = options.duration.count();
+  f.user_agent = options.user_agent;
+  return f;
+}
+
+Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& counts,
+                  uint64_t committed) {
+  Ledger ledger;
+  ledger.total = list.urls;
+  ledger.recorded = committed;
+  if (!counts) {
+    ledger.never_started = list.urls - list.invalid;
+    return ledger;
+  }
+  ledger.never_started = counts->in_spool + counts->waiting + counts->lent;
+  ledger.duplicates_dropped = counts->duplicates;
+  ledger.requested_again = counts->lent_again;
+  return ledger;
+}
+
+std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
+                        const OriginConfig* origin, const AgentBoard* board) {
+  json::object object{{"run_id", identity.run_id},
+                      {"version", FETCHBENCH_VERSION},
+                      {"started_at", Rfc3339(identity.started_us)},
+                      {"list", identity.list_name},
+                      {"options", OptionsJson(options)},
+                      {"coordinator_host", CoordinatorHostJson()}};
+  if (origin != nullptr) object["simulated_web"] = WebJson(options, *origin);
+  json::array agents;
+  for (AgentIndex i = 0; board != nullptr && i < board->size(); ++i) {
+    json::object agent{{"name", board->name(i)}};
+    if (const v1::Started* started = board->started(i)) {
+      agent["host"] = HostJson(started->host());
+      agent["target"] = TargetJson(started->target());
+    } else {
+      agent["trouble"] = board->trouble(i);
+    }
+    agents.push_back(std::move(agent));
+  }
+  object["agents"] = std::move(agents);
+  return json::serialize(object) + "\n";
+}
+
+std::string MakeTitle(const RunOptions& options) {
+  if (options.web == Web::kInternet) return fmt::format("{}, internet", options.target);
+  return fmt::format("{}, sim:{}, seed {}", options.target, options.profile, options.seed);
+}
+
+std::string WebLine(const RunOptions& options) {
+  if (options.web == Web::kInternet) {
+    return fmt::format("Web: the INTERNET. Real servers will be contacted{}.",
+                       options.allow_private ? ", private addresses included" : "");
+  }
+  if (!options.origin.empty()) {
+    return fmt::format("Web: simulated, by the origin at {}. The real web is not touched.",
+                       options.origin);
+  }
+  return fmt::format("Web: simulated, profile {}, seed {}. The real web is not touched.",
+                     Harmless(options.profile), options.seed);
+}
+
+}  // namespace fetchbench::coordinator

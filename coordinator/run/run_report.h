@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "coordinator/cli/options.h"
+#include "coordinator/input/url_list.h"
+#include "coordinator/run/agent_board.h"
+#include "coordinator/run/lease_book.h"
+#include "coordinator/run/origin_client.h"
+#include "coordinator/summary/summary.h"
+#include "coordinator/ui/progress_model.h"
+
+namespace fetchbench::coordinator {
+
+// What a run's files and tables say beside what its records say. Pure: text and data from data.
+
+struct RunIdentity {
+  std::string run_id;
+  std::string folder;
+  int64_t started_us = 0;
+  std::string list_name;
+};
+
+RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
+                   const OriginConfig* origin, const AgentBoard* board);
+
+// `counts` is empty when the run ended before its list was read.
+Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& counts,
+                  uint64_t committed);
+
+// run.json: everything needed to know what was run and to run it again; no secrets.
+std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
+                        const OriginConfig* origin, const AgentBoard* board);
+
+// "native, sim:published, seed 1": the display's title.
+std::string MakeTitle(const RunOptions& options);
+
+// The very first line: which web this run is about to touch.
+std::string WebLine(const RunOptions& options);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,138 @@
+#include "coordinator/run/run_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+namespace fetchbench::coordinator {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds kReadyLimit{20};
+constexpr std::chrono::milliseconds kReadyPoll{5};
+constexpr uint32_t kProgressIntervalMs = 1000;
+
+// The member `name` of the JSON object that the child prints when it is ready.
+Task<absl::StatusOr<std::string>> WaitReady(net::any_io_executor loop, ChildProcess& child,
+                                            std::string name, Stopped stopped) {
+  net::steady_timer timer(loop);
+  const auto deadline = std::chrono::steady_clock::now() + kReadyLimit;
+  while (true) {
+    auto line = child.PollReadiness();
+    if (!line.ok()) co_return line.status();
+    if (line->has_value()) {
+      boost::system::error_code error;
+      const json::value value = json::parse(**line, error);
+      const json::value* member =
+          !error && value.is_object() ? value.get_object().if_contains(name) : nullptr;
+      if (member != nullptr && member->is_string()) co_return std::string(member->get_string());
+      co_return absl::InternalError(fmt::format("{} said '{}' instead of its address", child.name(),
+                                                (*line)->substr(0, 100)));
+    }
+    if (stopped()) co_return absl::CancelledError("stopped by the user");
+    if (std::chrono::steady_clock::now() > deadline) {
+      co_return absl::DeadlineExceededError(
+          fmt::format("{} did not get ready within {} s", child.name(), kReadyLimit.count()));
+    }
+    timer.expires_after(kReadyPoll);
+    co_await timer.async_wait(kAsTuple);
+  }
+}
+
+std::string WithoutScheme(std::string address) {
+  constexpr std::string_view kScheme = "http://";
+  return address.starts_with(kScheme) ? address.substr(kScheme.size()) : address;
+}
+
+}  // namespace
+
+LocalAgent::~LocalAgent() {
+  std::error_code error;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
+}
+
+Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const RunOptions& options,
+                                            const Placement& placement, Stopped stopped) {
+  SimulatedWeb web;
+  std::string address = options.origin;
+  if (address.empty()) {
+    const std::vector<std::string> arguments{
+        ProgramFolder() + "/fetchbench-origin", "--profile", options.profile, "--seed",
+        fmt::format("{}", options.seed),        "--control", "127.0.0.1:0",   "--exit-with-parent"};
+    auto child = ChildProcess::Start(arguments, placement.others);
+    if (!child.ok()) co_return child.status();
+    web.process = *std::move(child);
+    auto control = co_await WaitReady(loop, *web.process, "control", std::move(stopped));
+    if (!control.ok()) co_return control.status();
+    address = WithoutScheme(*std::move(control));
+  }
+  web.client = std::make_unique<OriginClient>(loop, address);
+  auto config = co_await web.client->Config();
+  if (!config.ok()) co_return config.status();
+  web.config = *std::move(config);
+  auto ca_pem = co_await web.client->CaPem();
+  if (!ca_pem.ok()) co_return ca_pem.status();
+  web.ca_pem = *std::move(ca_pem);
+  co_return std::move(web);
+}
+
+Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
+                                                 const Placement& placement, std::string log_level,
+                                                 Stopped stopped) {
+  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
+  std::string folder = std::filesystem::temp_directory_path().string() + "/fetchbench-XXXXXX";
+  if (folder.size() > 80) folder = "/tmp/fetchbench-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,
+                                                 std::generic_category().message(errno)));
+  }
+  std::vector<std::string> arguments{ProgramFolder() + "/fetchbench-agent",
+                                     "--listen",
+                                     fmt::format("unix:{}/agent", folder),
+                                     "--exit-with-parent",
+                                     "--log-level",
+                                     log_level};
+  if (!placement.target.empty()) {
+    arguments.insert(arguments.end(), {"--target-cpus", CpuListText(placement.target), "--cpus",
+                                       CpuListText(placement.others)});
+  }
+  // Not pinned from here: the agent must be able to give its target another CPU than its own.
+  auto child = ChildProcess::Start(arguments, AllCpusOf(placement));
+  if (!child.ok()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    co_return child.status();
+  }
+  LocalAgent agent(*std::move(child), folder, fmt::format("unix:{}/agent", folder));
+  auto listen = co_await WaitReady(loop, agent.process(), "listen", std::move(stopped));
+  if (!listen.ok()) co_return listen.status();
+  co_return std::move(agent);
+}
+
+v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const SimulatedWeb* web) {
+  v1::Start start;
+  start.set_run_id(run_id);
+  start.mutable_target()->set_name(options.target);
+  start.set_progress_interval_ms(kProgressIntervalMs);
+  v1::FetchOptions& fetch = *start.mutable_options();
+  fetch.set_concurrency(options.concurrency);
+  fetch.set_timeout_ms(static_cast<uint32_t>(options.timeout.count()));
+  fetch.set_user_agent(options.user_agent);
+  fetch.set_max_body_bytes(options.max_body_bytes);
+  fetch.set_threads(options.threads);
+  fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private);
+  if (web != nullptr) {
+    fetch.set_resolver(web->config.dns);
+    for (const std::string& rule : web->config.connect_to) fetch.add_connect_to(rule);
+    fetch.set_ca_pem(web->ca_pem);
+  }
+  return start;
+}
+
+}  // namespace fetchbench::coordinator

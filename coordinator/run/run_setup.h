@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/net.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/run/child_process.h"
+#include "coordinator/run/origin_client.h"
+#include "coordinator/run/placement.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::coordinator {
+
+// The simulated web of a run: an origin of our own or one that ran already.
+struct SimulatedWeb {
+  std::optional<ChildProcess> process;
+  std::unique_ptr<OriginClient> client;
+  OriginConfig config;
+  std::string ca_pem;
+};
+
+// An agent on this machine, in a folder of its own that only we can enter. Removed with the object.
+class LocalAgent {
+ public:
+  LocalAgent(ChildProcess process, std::string folder, std::string address)
+      : process_(std::move(process)), folder_(std::move(folder)), address_(std::move(address)) {}
+  LocalAgent(LocalAgent&& other) noexcept
+      : process_(std::move(other.process_)),
+        folder_(std::exchange(other.folder_, {})),
+        address_(std::move(other.address_)) {}
+  LocalAgent& operator=(LocalAgent&&) = delete;
+  ~LocalAgent();
+
+  ChildProcess& process() { return process_; }
+  const std::string& address() const { return address_; }
+
+ private:
+  ChildProcess process_;
+  std::string folder_;
+  std::string address_;
+};
+
+using Stopped = std::function<bool()>;  // whether to give up waiting
+
+Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const RunOptions& options,
+                                            const Placement& placement, Stopped stopped);
+Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
+                                                 const Placement& placement, std::string log_level,
+                                                 Stopped stopped);
+
+// What every agent is told. `web` is null with the real one. Pure.
+v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const SimulatedWeb* web);
+
+}  // namespace fetchbench::coordinator

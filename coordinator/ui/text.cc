@@ -1,0 +1,206 @@
+#include "coordinator/ui/text.h"
+
+#include <fmt/format.h>
+#include <locale.h>
+#include <wchar.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace fetchbench::coordinator {
+namespace {
+
+struct Character {
+  char32_t code = 0;
+  size_t bytes = 1;
+  bool valid = false;  // else one byte that is not UTF-8
+};
+
+// The first character of `text`, which is not empty. Strict: no overlong forms, no surrogates.
+Character Decode(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return {first, 1, true};
+  size_t length = 0;
+  char32_t code = 0;
+  char32_t smallest = 0;
+  if (first >= 0xC2 && first <= 0xDF) {
+    length = 2, code = first & 0x1F, smallest = 0x80;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    length = 3, code = first & 0x0F, smallest = 0x800;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    length = 4, code = first & 0x07, smallest = 0x10000;
+  }
+  if (length == 0 || text.size() < length) return {first, 1, false};
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {first, 1, false};
+    code = (code << 6) | (byte(i) & 0x3F);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < smallest || code > 0x10FFFF || surrogate) return {first, 1, false};
+  return {code, length, true};
+}
+
+// Would move the cursor, start an escape sequence, break the line or turn its direction around.
+bool IsDangerous(char32_t c) {
+  if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
+  if (c == 0x061C || c == 0x200E || c == 0x200F) return true;  // direction marks
+  if (c >= 0x2028 && c <= 0x202E) return true;                 // separators, embeddings, overrides
+  return c >= 0x2066 && c <= 0x2069;                           // isolates
+}
+
+// Character widths as glibc knows them, of Unicode's own locale: the process's may not be UTF-8.
+class UnicodeLocale {
+ public:
+  UnicodeLocale() {
+    static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (unicode != nullptr) previous_ = uselocale(unicode);
+  }
+  ~UnicodeLocale() {
+    if (previous_ != nullptr) uselocale(previous_);
+  }
+  UnicodeLocale(const UnicodeLocale&) = delete;
+  UnicodeLocale& operator=(const UnicodeLocale&) = delete;
+
+ private:
+  locale_t previous_ = nullptr;
+};
+
+int WidthOf(const Character& c) {
+  if (!c.valid || c.code < 0x80) return 1;
+  const UnicodeLocale locale;
+  const int width = wcwidth(static_cast<wchar_t>(c.code));
+  return width < 0 ? 1 : width;
+}
+
+// Length of the colour sequence that `text` starts with; 0 when it does not.
+size_t ColourSequence(std::string_view text) {
+  if (text.size() < 3 || text[0] != '\x1b' || text[1] != '[') return 0;
+  const size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+}  // namespace
+
+std::string Harmless(std::string_view text, bool ascii) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = Decode(text);
+    if (!c.valid || (c.code < 0x80 && IsDangerous(c.code))) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
+    } else if (IsDangerous(c.code) || (ascii && c.code >= 0x80)) {
+      out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(c.code));
+    } else {
+      out += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+std::string ValidUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = Decode(text);
+    out += c.valid ? text.substr(0, c.bytes) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+int DisplayWidth(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    if (const size_t colour = ColourSequence(text); colour > 0) {
+      text.remove_prefix(colour);
+      continue;
+    }
+    const Character c = Decode(text);
+    width += WidthOf(c);
+    text.remove_prefix(c.bytes);
+  }
+  return width;
+}
+
+std::string CutTo(std::string_view text, int columns, bool utf8) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  const std::string_view dots = utf8 ? "…" : "...";
+  const int room = std::max(0, columns - DisplayWidth(dots));
+  std::string out;
+  int width = 0;
+  bool cut = false;
+  while (!text.empty()) {
+    if (const size_t colour = ColourSequence(text); colour > 0) {
+      out += text.substr(0, colour);  // also behind the cut: the last one switches colour off
+      text.remove_prefix(colour);
+      continue;
+    }
+    const Character c = Decode(text);
+    width += WidthOf(c);
+    if (!cut && width > room) {
+      cut = true;
+      out += dots.substr(0, utf8 && columns > 0 ? dots.size() : std::max(0, columns));
+    }
+    if (!cut) out += text.substr(0, c.bytes);
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+std::string PadRight(std::string_view text, int columns) {
+  const int missing = std::max(0, columns - DisplayWidth(text));
+  return std::string(text) + std::string(static_cast<size_t>(missing), ' ');
+}
+
+std::string PadLeft(std::string_view text, int columns) {
+  const int missing = std::max(0, columns - DisplayWidth(text));
+  return std::string(static_cast<size_t>(missing), ' ') + std::string(text);
+}
+
+std::vector<std::string> WrapWords(std::string_view text, int columns) {
+  columns = std::max(columns, 1);
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    std::string word(text.substr(0, space));
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (word.empty()) continue;
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > columns) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    line += line.empty() ? "" : " ";
+    line += word;
+    while (DisplayWidth(line) > columns) {  // one word longer than a line: broken where it must be
+      size_t bytes = 0;
+      for (int width = 0; bytes < line.size();) {
+        const Character c = Decode(std::string_view(line).substr(bytes));
+        width += WidthOf(c);
+        if (width > columns && bytes > 0) break;
+        bytes += c.bytes;
+      }
+      if (bytes == line.size()) break;  // a wide character in one column
+      lines.push_back(line.substr(0, bytes));
+      line.erase(0, bytes);
+    }
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string HidePassword(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const size_t end = std::min(url.find_first_of("/?#", begin), url.size());
+  const size_t at = url.substr(0, end).rfind('@');
+  if (at == std::string_view::npos || at < begin) return std::string(url);
+  const size_t colon = url.find(':', begin);
+  if (colon == std::string_view::npos || colon > at) return std::string(url);
+  return std::string(url.substr(0, colon + 1)) + "***" + std::string(url.substr(at));
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fetchbench::coordinator {
+
+// Text from outside (URLs, error texts, host names), fit for a terminal: control characters (C0,
+// DEL, C1, so every escape sequence), direction marks and overrides, line separators and bytes that
+// are not UTF-8 become \xNN or \u{N}; with `ascii`, so does every character beyond ASCII. Pure.
+std::string Harmless(std::string_view text, bool ascii = false);
+
+// Bytes that are not UTF-8 become U+FFFD; for JSON.
+std::string ValidUtf8(std::string_view text);
+
+// Columns that `text` takes on a terminal: combining marks none, East Asian wide characters and
+// emoji two. Colour sequences ("\x1b[...m") take none. A byte that is not UTF-8 counts as one.
+int DisplayWidth(std::string_view text);
+
+// The longest beginning of `text` that fits into `columns`, with an ellipsis (one character, or
+// "..." without `utf8`) when something was cut. All colour sequences are kept.
+std::string CutTo(std::string_view text, int columns, bool utf8);
+
+// Filled up with spaces to `columns`; a longer text stays as it is.
+std::string PadRight(std::string_view text, int columns);
+std::string PadLeft(std::string_view text, int columns);
+
+// Lines of at most `columns`, broken at spaces, and inside a word only when it is longer than a
+// line.
+std::vector<std::string> WrapWords(std::string_view text, int columns);
+
+// "https://user:secret@host/" -> "https://user:***@host/".
+std::string HidePassword(std::string_view url);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,1 @@
+// Empty: the package exists so that cargo fetches and verifies aws-lc-sys.

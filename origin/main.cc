@@ -1,0 +1,88 @@
+// fetchbench-origin: the simulated web as a program of its own.
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+
+#include "origin/origin.h"
+
+namespace {
+
+using fetchbench::origin::Options;
+using fetchbench::origin::Origin;
+
+constexpr int kInternalError = 1;
+constexpr int kUsageError = 2;
+
+void Describe(CLI::App& app, Options& o) {
+  app.add_option("--profile", o.profile, "Name of a profile, or a JSON file");
+  app.add_option("--profiles-dir", o.profiles_dir, "Where profile names are looked up");
+  app.add_option("--seed", o.seed, "Another seed is another web of the same kind");
+  app.add_option("--addresses", o.addresses, "Loopback addresses that hosts are spread over")
+      ->check(CLI::Range(1, 65'536));
+  app.add_option("--first-address", o.first_address, "The first of them");
+  app.add_option("--listen", o.listen, "Serve on these addresses instead (repeatable)");
+  app.add_option("--refusing-address", o.refusing_address,
+                 "Where hosts that refuse connections live; nothing may listen there");
+  app.add_option("--black-hole-address", o.black_hole_address,
+                 "Where hosts that never accept live; must be this machine's");
+  app.add_option("--dns-port", o.dns_port, "UDP and TCP; 0: a free one");
+  app.add_option("--http-port", o.http_port, "0: a free one");
+  app.add_option("--https-port", o.https_port, "0: a free one");
+  app.add_option("--control", o.control,
+                 "ADDRESS:PORT of the control endpoint; port 0: a free one");
+  app.add_option("--max-connections", o.max_connections, "More are closed as they come")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--exit-with-parent", o.exit_with_parent, "End when the starting process ends");
+  app.add_option("--log-level", o.log_level, "trace, debug, info, warn, error or off");
+}
+
+void ExitWithParent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) raise(SIGTERM);  // it ended in between
+}
+
+int Serve(const Options& options) {
+  const fetchbench::SystemClock clock;
+  auto origin = Origin::Create(options, clock);
+  if (!origin.ok()) {
+    spdlog::error("origin: {}", std::string(origin.status().message()));
+    return absl::IsInternal(origin.status()) ? kInternalError : kUsageError;
+  }
+  boost::asio::signal_set signals((*origin)->io(), SIGTERM, SIGINT);
+  signals.async_wait([&origin](const boost::system::error_code& ec, int) {
+    if (!ec) (*origin)->Stop();
+  });
+  fmt::print("{{\"control\":\"{}\"}}\n", (*origin)->control_url());
+  std::fflush(stdout);
+  (*origin)->Run();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("origin"));
+  CLI::App app("The simulated web: DNS, HTTP and HTTPS for any host name, by a seeded profile.",
+               "fetchbench-origin");
+  Options options;
+  options.profiles_dir = FETCHBENCH_PROFILES_DIR;
+  app.option_defaults()->always_capture_default();
+  Describe(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : kUsageError;
+  }
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  if (options.exit_with_parent) ExitWithParent();
+  return Serve(options);
+}

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "origin/lateness.h"
+
+namespace fetchbench::origin {
+
+// What the origin saw since the present run began, so that a client's claims can be checked. Plain
+// counters, touched by the origin's thread only.
+class RunStats {
+ public:
+  RunStats();
+
+  // Everything is counted anew and belongs to `run`. Connections that are open stay open and count
+  // in most_in_flight.
+  void Start(std::string run);
+
+  void CountResponse(int status);
+  void CountHost(std::string_view host);
+
+  // A connection is in flight from its accept to the end of its first response, and again from each
+  // further request's first byte to the end of that response.
+  void FlightBegins();
+  void FlightEnds() { --in_flight_; }
+
+  const std::string& run() const { return run_; }
+
+  // The JSON object of GET /v1/runs/ID.
+  std::string ToJson() const;
+
+  uint64_t dns_queries = 0;
+  uint64_t connections = 0;
+  uint64_t tls_handshakes = 0;
+  uint64_t requests = 0;
+  Lateness lateness;
+
+ private:
+  // Beyond this many hosts "hosts" stays where it is.
+  static constexpr size_t kMaxHosts = size_t{1} << 24;
+  static constexpr size_t kStatusLimit = 1000;
+
+  std::string run_;
+  std::array<uint64_t, kStatusLimit> responses_{};
+  absl::flat_hash_set<uint64_t> hosts_;
+  uint64_t in_flight_ = 0;
+  uint64_t most_in_flight_ = 0;
+  uint64_t cpu_us_at_start_ = 0;
+};
+
+}  // namespace fetchbench::origin

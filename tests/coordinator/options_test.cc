@@ -1,0 +1,173 @@
+#include "coordinator/cli/options.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "coordinator/cli/suggest.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
+
+absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments,
+                              const Variables& variables = {}) {
+  const Environment env = [&](std::string_view name) -> std::optional<std::string> {
+    const auto it = variables.find(std::string(name));
+    return it == variables.end() ? std::nullopt : std::optional(it->second);
+  };
+  return ParseOptions(arguments, env, {"native", "rust/reqwest"});
+}
+
+RunOptions ParseRun(std::vector<std::string> arguments, const Variables& variables = {}) {
+  arguments.insert(arguments.begin(), {"run", "--target", "native"});
+  const auto options = Parse(arguments, variables);
+  EXPECT_TRUE(options.ok()) << options.status();
+  return options.ok() ? options->run : RunOptions();
+}
+
+std::string ErrorOf(const std::vector<std::string>& arguments, const Variables& variables = {}) {
+  const auto options = Parse(arguments, variables);
+  EXPECT_TRUE(absl::IsInvalidArgument(options.status()));
+  return std::string(options.status().message());
+}
+
+TEST(OptionsTest, HasDocumentedDefaults) {
+  const RunOptions run = ParseRun({});
+  EXPECT_EQ(run.urls, "-");
+  EXPECT_EQ(run.concurrency, 10u);
+  EXPECT_EQ(run.timeout, milliseconds(5000));
+  EXPECT_EQ(run.duration.count(), 0);
+  EXPECT_EQ(run.web, Web::kSim);
+  EXPECT_EQ(run.profile, "published");
+  EXPECT_EQ(run.seed, 1u);
+  EXPECT_EQ(run.format, ReportFormat::kPretty);
+}
+
+TEST(OptionsTest, ReadsTheEnvironment) {
+  const RunOptions run = ParseRun({}, {{"CONCURRENCY", "150"},
+                                       {"LIMIT", "7"},
+                                       {"DURATION", "1.5"},
+                                       {"FORMAT", "result"},
+                                       {"REQUEST_TIMEOUT", "2.5"},
+                                       {"USER_AGENT", "me"}});
+  EXPECT_EQ(run.concurrency, 150u);
+  EXPECT_EQ(run.limit, 7u);
+  EXPECT_EQ(run.duration, milliseconds(1500));
+  EXPECT_EQ(run.format, ReportFormat::kJson);
+  EXPECT_EQ(run.timeout, milliseconds(2500));
+  EXPECT_EQ(run.user_agent, "me");
+}
+
+TEST(OptionsTest, AnOptionWinsOverItsVariable) {
+  EXPECT_EQ(ParseRun({"--concurrency", "5"}, {{"CONCURRENCY", "x"}}).concurrency, 5u);
+  EXPECT_EQ(ParseRun({"--concurrency=6"}).concurrency, 6u);
+}
+
+TEST(OptionsTest, AnEmptyVariableIsNone) {
+  EXPECT_EQ(ParseRun({}, {{"CONCURRENCY", ""}}).concurrency, 10u);
+}
+
+TEST(OptionsTest, NamesWhereAWrongValueCameFrom) {
+  EXPECT_THAT(ErrorOf({"run", "--target", "native"}, {{"CONCURRENCY", "many"}}),
+              HasSubstr("environment variable CONCURRENCY: 'many'"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--timeout", "0"}), HasSubstr("--timeout"));
+}
+
+TEST(OptionsTest, SuggestsWhatWasMeant) {
+  EXPECT_THAT(ErrorOf({"rnu"}), HasSubstr("did you mean run?"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--concurency", "5"}),
+              HasSubstr("did you mean --concurrency?"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "natve"}), HasSubstr("did you mean native?"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--format", "prety"}),
+              HasSubstr("did you mean pretty?"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--web", "internett"}),
+              HasSubstr("did you mean internet?"));
+}
+
+TEST(OptionsTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(ErrorOf({"run"}), HasSubstr("--target"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "x"}), HasSubstr("not expected"));
+  EXPECT_THAT(ErrorOf({"run", "--target"}), HasSubstr("--target"));
+  for (const char* value : {"0", "-1", "1.5", "100001", "", "1e3"}) {
+    EXPECT_THAT(ErrorOf({"run", "--target", "native", "--concurrency", value}),
+                HasSubstr("whole number"))
+        << value;
+  }
+  for (const char* value : {"-1", "nan", "inf", "1h", "1e99"}) {
+    EXPECT_THAT(ErrorOf({"run", "--target", "native", "--duration", value}), HasSubstr("seconds"))
+        << value;
+  }
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--user-agent", "a\r\nb"}),
+              HasSubstr("control character"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--seed", "1", "--seed", "2"}),
+              HasSubstr("2 times"));
+}
+
+TEST(OptionsTest, TakesAgentsByCommaAndByRepetition) {
+  EXPECT_THAT(
+      ParseRun({"--agents", "127.0.0.1,localhost:80", "--agents", "unix:/a,[::1]:9"}).agents,
+      ElementsAre("127.0.0.1:7311", "localhost:80", "unix:/a", "[::1]:9"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "localhost,localhost"}),
+              HasSubstr("twice"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "a:b"}),
+              HasSubstr("not an address"));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", ""}), HasSubstr("not an address"));
+}
+
+TEST(OptionsTest, AgentsElsewhereNeedAnOriginTheyCanReach) {
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "10.0.0.1"}),
+              HasSubstr("--origin"));
+  EXPECT_EQ(ParseRun({"--agents", "10.0.0.1", "--origin", "http://10.0.0.2:80/"}).origin,
+            "10.0.0.2:80");
+  EXPECT_EQ(ParseRun({"--agents", "10.0.0.1", "--web", "internet"}).web, Web::kInternet);
+  EXPECT_THAT(
+      ErrorOf({"run", "--target", "native", "--web", "internet", "--origin", "10.0.0.2:80"}),
+      HasSubstr("--origin"));
+}
+
+TEST(OptionsTest, TakesAProfileWithTheSimulatedWeb) {
+  EXPECT_EQ(ParseRun({"--web", "sim:fast"}).profile, "fast");
+  EXPECT_EQ(ParseRun({"--web", "sim:./a:b.json"}).profile, "./a:b.json");
+}
+
+TEST(OptionsTest, PrintsManualsAndVersion) {
+  for (const char* command : {"run", "agents", "cancel", "targets", "import-urls"}) {
+    const auto options = Parse({command, "--help"});
+    ASSERT_TRUE(options.ok());
+    EXPECT_EQ(options->command, Command::kPrintText);
+    EXPECT_THAT(options->text, HasSubstr("EXIT STATUS")) << command;
+  }
+  EXPECT_THAT(Parse({})->text, HasSubstr("import-urls"));
+  EXPECT_THAT(Parse({"--version"})->text, HasSubstr("fetchbench "));
+}
+
+TEST(OptionsTest, ManualKeepsTo80Columns) {
+  std::istringstream text(Parse({"run", "--help"})->text);
+  for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(OptionsTest, ReadsTheOtherCommands) {
+  EXPECT_THAT(Parse({"agents"})->agents, ElementsAre("127.0.0.1:7311"));
+  EXPECT_THAT(Parse({"cancel", "--agents", "10.0.0.1"})->agents, ElementsAre("10.0.0.1:7311"));
+  const auto import = Parse({"import-urls", "--input-format", "tranco", "list.csv"});
+  ASSERT_TRUE(import.ok()) << import.status();
+  EXPECT_EQ(import->import.format, "tranco");
+  EXPECT_EQ(import->import.file, "list.csv");
+}
+
+TEST(SuggestTest, FindsTheNearestOrNothing) {
+  EXPECT_EQ(Suggest("nativ", {"native", "rust"}), "native");
+  EXPECT_EQ(Suggest("antive", {"native", "rust"}), "native");
+  EXPECT_EQ(Suggest("zzz", {"native", "rust"}), "");
+  EXPECT_EQ(Suggest("", {"native"}), "");
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator

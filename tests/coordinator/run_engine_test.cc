@@ -1,0 +1,292 @@
+// The engine with scripted agents on real gRPC servers, a real spool in memory and a real store.
+
+#include "coordinator/run/run_engine.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <string>
+
+#include "common/clock.h"
+#include "tests/coordinator/memory_spool.h"
+#include "tests/support/fake_agent.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using fetchbench::test::FakeAgent;
+using fetchbench::test::FakeAgentScript;
+using fetchbench::test::TempFolder;
+using std::chrono::milliseconds;
+using test::MemorySpool;
+using ::testing::HasSubstr;
+
+struct Result {
+  absl::Status connected;
+  EngineEnd end;
+  absl::Status closed;
+  LeaseCounts counts;
+  uint64_t committed = 0;
+  std::vector<AgentSummary> agents;
+};
+
+class RunEngineTest : public ::testing::Test {
+ protected:
+  FakeAgent& Add(FakeAgentScript script = {}) {
+    agents_.push_back(std::make_unique<FakeAgent>(std::move(script)));
+    return *agents_.back();
+  }
+
+  // Runs `urls` URLs over the agents added; `during` may act on the engine after it began to feed.
+  Result Run(uint64_t urls, const std::function<void(RunEngine&)>& during = {}) {
+    std::vector<std::vector<uint64_t>> partitions(50);
+    for (uint64_t i = 0; i < urls; ++i) partitions[i % partitions.size()].push_back(i);
+    spool_ = std::make_unique<MemorySpool>(std::move(partitions), 16);
+    Result result;
+    net::io_context loop(1);
+    net::co_spawn(loop, Drive(loop, result, urls, during), [](std::exception_ptr e) {
+      if (e) std::rethrow_exception(e);
+    });
+    loop.run();
+    return result;
+  }
+
+  Task<> Drive(net::io_context& loop, Result& result, uint64_t urls,
+               const std::function<void(RunEngine&)>& during) {
+    auto created =
+        RunEngine::Create(loop.get_executor(), clock_, options_, folder_.File("records.db"));
+    EXPECT_TRUE(created.ok()) << created.status();
+    const std::shared_ptr<RunEngine> engine = *created;
+    std::vector<std::string> addresses;
+    for (const auto& agent : agents_) addresses.push_back(agent->address());
+    addresses.insert(addresses.end(), further_addresses_.begin(), further_addresses_.end());
+    v1::Start start;
+    start.set_run_id("run");
+    start.mutable_options()->set_concurrency(10);
+    engine->Connect(addresses, addresses, std::vector<bool>(addresses.size(), true), start);
+    result.connected = co_await RunEngine::WaitConnected(engine, milliseconds(1500));
+    if (result.connected.ok()) {
+      engine->Feed(urls, 0, spool_->remaining(), [this](uint32_t p) { return spool_->Take(p); });
+      if (during) during(*engine);
+    } else {
+      engine->Stop(RunEnd::kIncomplete, std::string(result.connected.message()));
+    }
+    result.end = co_await RunEngine::WaitEnd(engine);
+    result.closed = co_await RunEngine::CloseStore(engine, true);
+    result.counts = engine->counts().value_or(LeaseCounts());
+    result.committed = engine->committed();
+    result.agents = engine->board().Summaries();
+  }
+
+  int64_t Rows() {
+    SQLite::Database db(folder_.File("records.db"), SQLite::OPEN_READONLY);
+    return db.execAndGet("SELECT count(*) FROM record").getInt64();
+  }
+
+  void ExpectComplete(const Result& result, uint64_t urls) {
+    EXPECT_TRUE(result.connected.ok()) << result.connected;
+    EXPECT_EQ(result.end.end, RunEnd::kComplete) << result.end.reason;
+    EXPECT_TRUE(result.closed.ok()) << result.closed;
+    EXPECT_EQ(result.counts.recorded, urls);
+    EXPECT_EQ(result.committed, urls);
+    EXPECT_EQ(Rows(), static_cast<int64_t>(urls));
+    EXPECT_TRUE(result.counts.Balanced());
+  }
+
+  const SystemClock clock_;
+  const TempFolder folder_;
+  EngineOptions options_{.grace = milliseconds(500),
+                         .session = {.silence = milliseconds(5000),
+                                     .first_backoff = milliseconds(20),
+                                     .longest_backoff = milliseconds(100)},
+                         .timeout_us = 5'000'000,
+                         .finish_wait = milliseconds(5000),
+                         .stop_wait = milliseconds(1000)};
+  std::vector<std::unique_ptr<FakeAgent>> agents_;
+  std::vector<std::string> further_addresses_;
+  std::unique_ptr<MemorySpool> spool_;
+};
+
+TEST_F(RunEngineTest, OneAgentRecordsEveryUrl) {
+  const FakeAgent& agent = Add();
+  ExpectComplete(Run(5000), 5000);
+  EXPECT_EQ(agent.urls_seen().size(), 5000u);
+  EXPECT_EQ(agent.overdrawn(), 0u);
+}
+
+TEST_F(RunEngineTest, AnEmptyListEndsAtOnce) {
+  Add();
+  ExpectComplete(Run(0), 0);
+}
+
+TEST_F(RunEngineTest, AShortListIsSpreadOverAllAgents) {
+  for (int i = 0; i < 4; ++i) Add();
+  ExpectComplete(Run(200), 200);
+  for (const auto& agent : agents_) EXPECT_GT(agent->urls_seen().size(), 20u);
+}
+
+TEST_F(RunEngineTest, SmallCreditIsNeverOverdrawn) {
+  const FakeAgent& agent = Add({.window = 3});
+  ExpectComplete(Run(300), 300);
+  EXPECT_EQ(agent.overdrawn(), 0u);
+}
+
+TEST_F(RunEngineTest, ABrokenStreamIsResumedWithoutLossOrRepetition) {
+  const FakeAgent& agent = Add({.break_after = 1000});
+  const Result result = Run(5000);
+  ExpectComplete(result, 5000);
+  ASSERT_EQ(agent.starts().size(), 2u);
+  EXPECT_EQ(result.agents[0].reconnects, 1u);
+  EXPECT_EQ(result.counts.duplicates, 0u) << "batches sent again are known by their number";
+}
+
+TEST_F(RunEngineTest, ARestartedAgentGetsItsUrlsAgain) {
+  const FakeAgent& agent = Add({.break_after = 1000, .forget_at_break = true});
+  ExpectComplete(Run(5000), 5000);
+  EXPECT_EQ(agent.starts().size(), 2u);
+}
+
+TEST_F(RunEngineTest, UrlsOfAnAgentThatStaysAwayGoToTheOther) {
+  Add();
+  Add({.break_after = 500, .away_after_break = true});
+  const Result result = Run(20'000);
+  ExpectComplete(result, 20'000);
+  EXPECT_TRUE(result.agents[1].lost);
+  EXPECT_FALSE(result.agents[0].lost);
+}
+
+TEST_F(RunEngineTest, WithoutAnyAgentLeftTheRunIsIncompleteAndKeepsItsRecords) {
+  Add({.break_after = 500, .away_after_break = true});
+  const Result result = Run(20'000);
+  EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
+  EXPECT_THAT(result.end.reason, HasSubstr("the script breaks the stream"));
+  EXPECT_GE(result.committed, 500u);
+  EXPECT_EQ(Rows(), static_cast<int64_t>(result.committed));
+  EXPECT_TRUE(result.counts.Balanced());
+}
+
+TEST_F(RunEngineTest, BatchesSentTwiceCountOnce) {
+  Add({.send_batches_twice = true});
+  const Result result = Run(3000);
+  ExpectComplete(result, 3000);
+  EXPECT_EQ(result.counts.duplicates, 0u);
+}
+
+TEST_F(RunEngineTest, AnAgentThatCannotBeReachedIsNamedAndTheOthersGoOn) {
+  Add();
+  further_addresses_ = {"127.0.0.1:1"};
+  const Result result = Run(1000);
+  ExpectComplete(result, 1000);
+  EXPECT_THAT(result.agents[1].trouble, HasSubstr("127.0.0.1:1"));
+}
+
+TEST_F(RunEngineTest, NoAgentAtAllIsAClearError) {
+  further_addresses_ = {"127.0.0.1:1"};
+  const Result result = Run(1000);
+  EXPECT_THAT(std::string(result.connected.message()), HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
+}
+
+TEST_F(RunEngineTest, ABusyAgentIsNotWaitedFor) {
+  Add({.refuse = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "busy with run R since T")});
+  const Result result = Run(10);
+  EXPECT_THAT(std::string(result.connected.message()), HasSubstr("busy with run R since T"));
+}
+
+TEST_F(RunEngineTest, AMalformedBatchEndsThatAgentOnly) {
+  Add();
+  v1::AgentMessage malformed;
+  malformed.mutable_batch()->set_seq(1);
+  malformed.mutable_batch()->mutable_records()->add_index_delta(0);
+  Add({.instead_of_batch = malformed});
+  const Result result = Run(5000);
+  ExpectComplete(result, 5000);
+  EXPECT_TRUE(result.agents[1].lost);
+  EXPECT_THAT(result.agents[1].trouble, HasSubstr("malformed"));
+}
+
+TEST_F(RunEngineTest, ATargetThatCrashesEndsTheRunIncomplete) {
+  v1::AgentMessage failed;
+  failed.mutable_failed()->set_code(13);
+  failed.mutable_failed()->set_message("target fake was ended by signal 11");
+  Add({.instead_of_batch = failed});
+  const Result result = Run(100);
+  EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
+  EXPECT_THAT(result.end.reason, HasSubstr("signal 11"));
+}
+
+TEST_F(RunEngineTest, RecordsOfUrlsNeverLentAreRefused) {
+  Add({.answer = [](uint64_t index, const std::string&) {
+    Record r;
+    r.index = index % 2 == 0 ? index : index + 1'000'000;
+    r.outcome = Outcome::kDnsNotFound;
+    return std::optional(r);
+  }});
+  const Result result =
+      Run(100, [](RunEngine& engine) { engine.Stop(RunEnd::kDuration, "enough"); });
+  EXPECT_EQ(result.committed, static_cast<uint64_t>(Rows()));
+  EXPECT_TRUE(result.counts.Balanced());
+}
+
+TEST_F(RunEngineTest, StopCancelsAgentsAndKeepsWhatIsThere) {
+  const FakeAgent& agent = Add({.answer = [](uint64_t index, const std::string&) {
+    if (index % 2 == 1) return std::optional<Record>();
+    Record r;
+    r.index = index;
+    r.outcome = Outcome::kDnsNotFound;
+    return std::optional(r);
+  }});
+  // Half of the URLs are never answered, so the run cannot end by itself.
+  const Result result =
+      Run(400, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
+  EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
+  EXPECT_TRUE(agent.cancelled());
+  EXPECT_EQ(result.committed, result.counts.recorded);
+  EXPECT_TRUE(result.counts.Balanced());
+}
+
+TEST_F(RunEngineTest, StopDoesNotWaitForAnAgentThatIgnoresIt) {
+  Add({.answer = [](uint64_t, const std::string&) { return std::optional<Record>(); },
+       .ignore_cancel = true});
+  const SteadyTime begin = std::chrono::steady_clock::now();
+  const Result result =
+      Run(400, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
+  EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {
+  Add();
+  std::vector<std::vector<uint64_t>> partitions{{1}};
+  spool_ = std::make_unique<MemorySpool>(std::move(partitions), 16);
+  net::io_context loop(1);
+  const auto drive = [&]() -> Task<> {
+    const std::shared_ptr<RunEngine> engine =
+        *RunEngine::Create(loop.get_executor(), clock_, options_, folder_.File("records.db"));
+    CommitBatch batch;
+    Record invalid;
+    invalid.outcome = Outcome::kInvalidUrl;
+    batch.Add(invalid, "https://");
+    bool taken = false;
+    engine->AddInvalid(std::move(batch), [&taken] { taken = true; });
+    EXPECT_TRUE(taken);
+    engine->Connect({agents_[0]->address()}, {"a"}, {true}, v1::Start());
+    const absl::Status connected = co_await RunEngine::WaitConnected(engine, milliseconds(5000));
+    EXPECT_TRUE(connected.ok());
+    engine->Feed(2, 1, spool_->remaining(), [this](uint32_t p) { return spool_->Take(p); });
+    const EngineEnd end = co_await RunEngine::WaitEnd(engine);
+    EXPECT_EQ(end.end, RunEnd::kComplete);
+    EXPECT_EQ(engine->committed(), 2u);
+    co_await RunEngine::CloseStore(engine, true);
+  };
+  net::co_spawn(loop, drive(), [](std::exception_ptr) {});
+  loop.run();
+  EXPECT_EQ(Rows(), 2);
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,137 @@
+// Runs over agents that are there already, one to four.
+
+#include <signal.h>
+
+#include "tests/integration/run_fixture.h"
+
+namespace fetchbench::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AgentsTest : public RunFixture {
+ protected:
+  Program& StartAgent() {
+    agents_.push_back(std::make_unique<Program>(
+        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", "127.0.0.1:0"}));
+    Program& agent = *agents_.back();
+    EXPECT_TRUE(agent.WaitForOutput("}\n")) << agent.error();
+    boost::system::error_code error;
+    const auto ready = boost::json::parse(agent.output(), error);
+    if (!addresses_.empty()) addresses_ += ",";
+    addresses_ += std::string(ready.at("listen").as_string());
+    return agent;
+  }
+
+  std::vector<std::unique_ptr<Program>> agents_;
+  std::string addresses_;
+};
+
+TEST_F(AgentsTest, FourAgentsShareOneList) {
+  for (int i = 0; i < 4; ++i) StartAgent();
+  const auto run = Run(List(2000), {"--agents", addresses_, "--concurrency", "20"});
+  EXPECT_EQ(exit_, 0) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("80 in total"));
+  EXPECT_EQ(Ask("SELECT count(DISTINCT agent) FROM record"), "4");
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "2000");
+  ExpectBalanced();
+}
+
+TEST_F(AgentsTest, AHostIsAskedByOneAgentAtATime) {
+  for (int i = 0; i < 2; ++i) StartAgent();
+  std::string list;
+  for (int i = 0; i < 200; ++i) list += "https://one.example/" + std::to_string(i) + "\n";
+  const auto run = Run(list, {"--agents", addresses_});
+  EXPECT_EQ(exit_, 0) << run->error();
+  // Whenever two fetches overlap, the same agent made both.
+  EXPECT_EQ(
+      Ask("SELECT count(*) FROM record a JOIN record b ON a.agent < b.agent AND "
+          "a.start_us < b.start_us + b.duration_us AND b.start_us < a.start_us + a.duration_us"),
+      "0");
+}
+
+TEST_F(AgentsTest, AKilledAgentsUrlsAreFetchedByTheOthers) {
+  for (int i = 0; i < 3; ++i) StartAgent();
+  Program run(
+      Command({"--agents", addresses_, "--concurrency", "10", "--grace", "1", "--format", "plain"},
+              "sim:published"));
+  run.Write(List(200));
+  run.CloseInput();
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  agents_[1]->Signal(SIGKILL);
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "200");
+  ExpectBalanced();
+  EXPECT_TRUE(Summary().at("degraded").as_bool());
+}
+
+TEST_F(AgentsTest, APausedAgentKeepsItsRunAndNothingIsLost) {
+  for (int i = 0; i < 2; ++i) StartAgent();
+  Program run(Command({"--agents", addresses_, "--concurrency", "10", "--format", "plain"},
+                      "sim:published"));
+  run.Write(List(100));
+  run.CloseInput();
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  agents_[0]->Signal(SIGSTOP);
+  usleep(1'500'000);
+  agents_[0]->Signal(SIGCONT);
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "100");
+  ExpectBalanced();
+}
+
+TEST_F(AgentsTest, AnAgentThatIsNotThereIsNamedAndTheRunGoesOn) {
+  StartAgent();
+  const auto run =
+      Run(List(50), {"--agents", addresses_ + ",127.0.0.1:1", "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 0) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("agent 127.0.0.1:1 is not there"));
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "50");
+}
+
+TEST_F(AgentsTest, WithoutAnyAgentTheRunIsIncomplete) {
+  const auto run = Run(List(5), {"--agents", "127.0.0.1:1", "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 3) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("127.0.0.1:1"));
+}
+
+TEST_F(AgentsTest, ASecondCoordinatorHearsWhoIsThere) {
+  StartAgent();
+  Program first(Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
+  first.Write(List(5000));
+  first.CloseInput();
+  ASSERT_TRUE(first.WaitForOutput("\n")) << first.error();
+  const auto second = Run(List(5), {"--agents", addresses_});
+  EXPECT_EQ(exit_, 3);
+  EXPECT_THAT(second->error(), HasSubstr("busy with run"));
+  first.Signal(SIGINT);
+  EXPECT_EQ(first.WaitForExit(), 130) << first.error();
+}
+
+TEST_F(AgentsTest, CancelFreesAnAgent) {
+  StartAgent();
+  auto first = std::make_unique<Program>(
+      Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
+  first->Write(List(5000));
+  first->CloseInput();
+  ASSERT_TRUE(first->WaitForOutput("\n")) << first->error();
+  first->Signal(SIGKILL);
+  first->WaitForExit();
+  Program busy({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
+  EXPECT_EQ(busy.WaitForExit(), 0);
+  EXPECT_THAT(busy.output(), HasSubstr("busy with run"));
+  Program cancel({Bin("fetchbench-coordinator"), "cancel", "--agents", addresses_});
+  EXPECT_EQ(cancel.WaitForExit(), 0) << cancel.output() << cancel.error();
+  Program free({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
+  EXPECT_EQ(free.WaitForExit(), 0);
+  EXPECT_THAT(free.output(), HasSubstr("free"));
+}
+
+TEST_F(AgentsTest, AgentsElsewhereWithoutAnOriginAreAUsageError) {
+  const auto run = Run("a.example\n", {"--agents", "192.0.2.1:7311"});
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(run->error(), HasSubstr("--origin"));
+}
+
+}  // namespace
+}  // namespace fetchbench::test

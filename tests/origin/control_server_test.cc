@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+
+#include "tests/origin/running_origin.h"
+
+namespace fetchbench::origin {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace json = boost::json;
+
+TEST(ControlServerTest, TellsItsConfiguration) {
+  RunningOrigin origin;
+  const json::value config = json::parse(origin.Control("GET", "/v1/config"));
+  EXPECT_EQ(config.at("profile"), "fast");
+  EXPECT_EQ(config.at("seed"), 1);
+  EXPECT_EQ(config.at("addresses"), 4);
+  EXPECT_EQ(config.at("http_port"), origin->http_port());
+  EXPECT_EQ(config.at("https_port"), origin->https_port());
+  EXPECT_EQ(config.at("connect_to").at(1).as_string(),
+            ":443::" + std::to_string(origin->https_port()));
+  EXPECT_EQ(config.at("profile_sha256").as_string().size(), 64u);
+  EXPECT_EQ(config.at("ca_sha256").as_string().size(), 64u);
+  EXPECT_EQ(origin.Control("GET", "/v1/ca.pem"), origin->ca_pem());
+}
+
+TEST(ControlServerTest, CountsOneRunAtATime) {
+  RunningOrigin origin;
+  int status = 0;
+  origin.Control("GET", "/v1/runs/a", "", &status);
+  EXPECT_EQ(status, 404);
+  EXPECT_EQ(origin.Control("POST", "/v1/runs/a", "", &status), "{}");
+  EXPECT_EQ(status, 200);
+  {
+    Client client(kServing, origin->https_port());
+    ASSERT_TRUE(client.StartTls(origin->ca_pem(), "a.test")) << client.tls_error();
+    for (int i = 0; i < 3; ++i) {
+      client.Send(GetRequest("a.test"));
+      client.ReadResponse();
+    }
+    Client other(kServing, origin->http_port());
+    other.Send(GetRequest("b.test"));
+    other.ReadResponse();
+  }
+  const json::value run = json::parse(origin.Control("GET", "/v1/runs/a"));
+  EXPECT_EQ(run.at("run"), "a");
+  EXPECT_EQ(run.at("connections"), 2);
+  EXPECT_EQ(run.at("tls_handshakes"), 1);
+  EXPECT_EQ(run.at("requests"), 4);
+  EXPECT_EQ(run.at("responses").at("200"), 4);
+  EXPECT_EQ(run.at("hosts"), 2);
+  EXPECT_EQ(run.at("most_in_flight"), 1);
+  EXPECT_GT(run.at("cpu_us").to_number<int64_t>(), 0);
+  origin.Control("POST", "/v1/runs/b");
+  EXPECT_EQ(json::parse(origin.Control("GET", "/v1/runs/b")).at("requests"), 0);
+  origin.Control("GET", "/v1/runs/a", "", &status);
+  EXPECT_EQ(status, 404);
+}
+
+TEST(ControlServerTest, ReportsHowLateItWas) {
+  RunningOrigin origin("lan");
+  origin.Control("POST", "/v1/runs/a");
+  for (int i = 0; i < 10; ++i) {
+    Client client(kServing, origin->http_port());
+    client.Send(GetRequest("h" + std::to_string(i) + ".test", "/", "Connection: close\r\n"));
+    client.ReadToEnd();
+  }
+  const json::value lateness = json::parse(origin.Control("GET", "/v1/runs/a")).at("lateness_us");
+  EXPECT_GE(lateness.at("count").to_number<int64_t>(), 9);
+  EXPECT_LE(lateness.at("p50").to_number<int64_t>(), lateness.at("p99").to_number<int64_t>());
+  EXPECT_LE(lateness.at("p99").to_number<int64_t>(), lateness.at("max").to_number<int64_t>());
+}
+
+TEST(ControlServerTest, IssuesCertificatesForAListBeforehand) {
+  RunningOrigin origin;
+  EXPECT_EQ(origin.Control("POST", "/v1/certificates", "a.test\r\n\n B.test \nc.test"),
+            R"({"issued":3})");
+}
+
+TEST(ControlServerTest, RemembersWhatConformanceHostsWereAsked) {
+  RunningOrigin origin;
+  const std::string host = "status-204.conformance.test";
+  {
+    Client client(kServing, origin->https_port());
+    ASSERT_TRUE(client.StartTls(origin->ca_pem(), host)) << client.tls_error();
+    client.Send(GetRequest(host, "/x?y", "Connection: close\r\nUser-Agent: me\r\n"));
+    client.ReadUntil([](const std::string& s) { return s.ends_with("\r\n\r\n"); });
+  }
+  const json::value log = json::parse(origin.Control("GET", "/v1/hosts/" + host));
+  EXPECT_EQ(log.at("host"), json::string_view(host.data(), host.size()));
+  EXPECT_EQ(log.at("connections"), 1);
+  ASSERT_EQ(log.at("requests").as_array().size(), 1u);
+  EXPECT_EQ(log.at("requests").at(0).at("method"), "GET");
+  EXPECT_EQ(log.at("requests").at(0).at("target"), "/x?y");
+  EXPECT_EQ(log.at("requests").at(0).at("headers").at("User-Agent"), "me");
+  EXPECT_EQ(json::parse(origin.Control("GET", "/v1/hosts/a.test")).at("connections"), 0);
+}
+
+TEST(ControlServerTest, UnknownCallsAre404) {
+  RunningOrigin origin;
+  int status = 0;
+  origin.Control("GET", "/", "", &status);
+  EXPECT_EQ(status, 404);
+  origin.Control("DELETE", "/v1/runs/a", "", &status);
+  EXPECT_EQ(status, 404);
+  origin.Control("POST", "/v1/runs/", "", &status);
+  EXPECT_EQ(status, 404);
+}
+
+}  // namespace
+}  // namespace fetchbench::origin

@@ -1,0 +1,206 @@
+#include "tests/support/fake_agent.h"
+
+#include <fmt/format.h>
+#include <grpcpp/server_builder.h>
+
+#include "common/grpc_options.h"
+#include "common/record_codec.h"
+
+namespace fetchbench::test {
+namespace {
+
+std::optional<Record> Answer200(uint64_t index, const std::string& /*url*/) {
+  Record r;
+  r.index = index;
+  r.outcome = Outcome::kStatus;
+  r.status = 200;
+  r.start_us = 1'700'000'000'000'000 + static_cast<int64_t>(index);
+  r.duration_us = 1000;
+  r.body_bytes = 10;
+  return r;
+}
+
+const grpc::Status kBroken(grpc::StatusCode::UNAVAILABLE, "the script breaks the stream");
+
+}  // namespace
+
+FakeAgent::FakeAgent(FakeAgentScript script) : script_(std::move(script)) {
+  if (!script_.answer) script_.answer = Answer200;
+  grpc::ServerBuilder builder;
+  ApplyServerOptions(builder);
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+  address_ = fmt::format("127.0.0.1:{}", port);
+}
+
+FakeAgent::~FakeAgent() {
+  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
+  server_->Wait();
+}
+
+uint64_t FakeAgent::records_sent() const {
+  const std::lock_guard lock(mutex_);
+  return records_sent_;
+}
+uint64_t FakeAgent::acknowledged() const {
+  const std::lock_guard lock(mutex_);
+  return acknowledged_;
+}
+std::vector<v1::Start> FakeAgent::starts() const {
+  const std::lock_guard lock(mutex_);
+  return starts_;
+}
+std::map<uint64_t, int> FakeAgent::urls_seen() const {
+  const std::lock_guard lock(mutex_);
+  return urls_seen_;
+}
+bool FakeAgent::cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+uint64_t FakeAgent::overdrawn() const {
+  const std::lock_guard lock(mutex_);
+  return overdrawn_;
+}
+
+grpc::Status FakeAgent::Describe(grpc::ServerContext* /*context*/,
+                                 const v1::DescribeRequest* /*request*/,
+                                 v1::DescribeResponse* response) {
+  const std::lock_guard lock(mutex_);
+  response->set_version("fake");
+  response->mutable_host()->set_hostname("fake-host");
+  response->mutable_host()->set_cpus(2);
+  if (script_.refuse) response->set_busy_run_id("other");
+  return grpc::Status::OK;
+}
+
+void FakeAgent::SendStarted(CallStream& stream, bool resumed) {
+  v1::AgentMessage message;
+  v1::Started& started = *message.mutable_started();
+  started.mutable_host()->set_hostname("fake-host");
+  started.mutable_target()->set_name("fake");
+  started.set_resumed(resumed);
+  for (const auto& [lease, left] : held_) started.add_held_lease_ids(lease);
+  stream.Write(message);
+}
+
+void FakeAgent::Grant(CallStream& stream, uint32_t urls) {
+  credit_ += urls;
+  v1::AgentMessage message;
+  message.mutable_credit()->set_urls(urls);
+  stream.Write(message);
+}
+
+grpc::Status FakeAgent::Execute(grpc::ServerContext* /*context*/, CallStream* stream) {
+  v1::CoordinatorMessage message;
+  if (!stream->Read(&message) || !message.has_start()) {
+    return {grpc::StatusCode::INVALID_ARGUMENT, "no Start"};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (script_.refuse) return *script_.refuse;
+    if (broken_ && script_.away_after_break) return kBroken;
+    const bool resumed = !starts_.empty() && !script_.forget_at_break;
+    starts_.push_back(message.start());
+    if (!resumed) {
+      held_.clear();
+      unacknowledged_.clear();
+      batch_leases_.clear();
+      gathered_.clear();
+      last_seq_ = message.start().last_committed_seq();
+    }
+    SendStarted(*stream, resumed);
+    for (const v1::Batch& batch : unacknowledged_) {
+      if (batch.seq() <= message.start().last_committed_seq()) continue;
+      v1::AgentMessage again;
+      *again.mutable_batch() = batch;
+      stream->Write(again);
+    }
+    credit_ = 0;
+    Grant(*stream, script_.window);
+  }
+  while (stream->Read(&message)) {
+    const std::lock_guard lock(mutex_);
+    if (!HandleLocked(message, *stream)) return broken_ ? kBroken : grpc::Status::OK;
+  }
+  return kBroken;
+}
+
+// False: the call ends.
+bool FakeAgent::HandleLocked(const v1::CoordinatorMessage& message, CallStream& stream) {
+  if (message.has_lease()) return TakeLease(message.lease(), stream);
+  if (message.has_ack()) {
+    acknowledged_ = message.ack().seq();
+    while (!unacknowledged_.empty() && unacknowledged_.front().seq() <= acknowledged_) {
+      for (const auto& [lease, count] : batch_leases_.front().second) {
+        if ((held_[lease] -= count) == 0) held_.erase(lease);
+      }
+      unacknowledged_.pop_front();
+      batch_leases_.pop_front();
+    }
+  }
+  if (message.has_cancel()) cancelled_ = true;
+  if (message.has_cancel() && script_.ignore_cancel) return true;
+  if (message.has_cancel() || message.has_finish()) finish_ = !script_.ignore_cancel || !cancelled_;
+  return !MaybeFinish(stream);
+}
+
+bool FakeAgent::MaybeFinish(CallStream& stream) {
+  if (!finish_ || !unacknowledged_.empty()) return false;
+  v1::AgentMessage message;
+  message.mutable_finished()->set_records(records_sent_);
+  message.mutable_finished()->set_last_seq(last_seq_);
+  stream.Write(message);
+  return true;
+}
+
+bool FakeAgent::TakeLease(const v1::Lease& lease, CallStream& stream) {
+  const auto urls = static_cast<uint64_t>(lease.url_size());
+  overdrawn_ += urls > credit_ ? urls - credit_ : 0;
+  credit_ -= std::min(credit_, urls);
+  uint64_t index = 0;
+  held_[lease.lease_id()] = urls;
+  for (int i = 0; i < lease.url_size(); ++i) {
+    index += static_cast<uint64_t>(lease.index_delta(i));
+    ++urls_seen_[index];
+    lease_of_[index] = lease.lease_id();
+    std::optional<Record> record = script_.answer(index, lease.url(i));
+    if (!record) continue;
+    gathered_.push_back(*std::move(record));
+    if (gathered_.size() >= script_.records_per_batch && !SendBatch(stream)) return false;
+  }
+  if (!gathered_.empty() && !SendBatch(stream)) return false;
+  Grant(stream, static_cast<uint32_t>(urls));
+  return true;
+}
+
+bool FakeAgent::SendBatch(CallStream& stream) {
+  if (script_.instead_of_batch) {
+    stream.Write(*script_.instead_of_batch);
+    script_.instead_of_batch.reset();
+    gathered_.clear();
+    return true;
+  }
+  v1::AgentMessage message;
+  v1::Batch& batch = *message.mutable_batch();
+  batch.set_seq(++last_seq_);
+  *batch.mutable_records() = EncodeRecords(gathered_);
+  unacknowledged_.push_back(batch);
+  std::map<uint64_t, uint64_t> counts;
+  for (const Record& record : gathered_) ++counts[lease_of_[record.index]];
+  batch_leases_.emplace_back(last_seq_, std::move(counts));
+  records_sent_ += gathered_.size();
+  gathered_.clear();
+  stream.Write(message);
+  if (script_.send_batches_twice) stream.Write(message);
+  if (script_.break_after && records_sent_ >= *script_.break_after) {
+    script_.break_after.reset();
+    broken_ = true;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace fetchbench::test

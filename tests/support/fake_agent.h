@@ -1,0 +1,91 @@
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/record.h"
+#include "fetchbench/v1/agent.grpc.pb.h"
+
+namespace fetchbench::test {
+
+// What a FakeAgent does. The default answers every URL at once with status 200.
+struct FakeAgentScript {
+  uint32_t window = 512;           // credit granted at first; each answered URL grants another
+  size_t records_per_batch = 100;  // at most
+  // The record of a URL; empty: it is never answered.
+  std::function<std::optional<Record>(uint64_t index, const std::string& url)> answer{};
+  // After so many records the stream breaks, once. What was sent and not acknowledged is sent
+  // again.
+  std::optional<uint64_t> break_after{};
+  bool forget_at_break = false;   // the break is the end of this life: nothing is resumed
+  bool away_after_break = false;  // and no stream is accepted any more
+  bool send_batches_twice = false;
+  bool ignore_cancel = false;
+  std::optional<grpc::Status> refuse{};  // Execute answers this at once
+  // Sent instead of the first batch.
+  std::optional<v1::AgentMessage> instead_of_batch{};
+};
+
+// An agent without a target: a real gRPC server that keeps to a script. Thread-safe.
+class FakeAgent final : public v1::Agent::Service {
+ public:
+  explicit FakeAgent(FakeAgentScript script);
+  ~FakeAgent() override;
+
+  const std::string& address() const { return address_; }  // "127.0.0.1:port"
+
+  uint64_t records_sent() const;
+  uint64_t acknowledged() const;  // highest number
+  std::vector<v1::Start> starts() const;
+  std::map<uint64_t, int> urls_seen() const;  // index -> how often it was lent to this agent
+  bool cancelled() const;
+  // How many URLs were lent beyond what had been granted.
+  uint64_t overdrawn() const;
+
+  grpc::Status Describe(grpc::ServerContext* context, const v1::DescribeRequest* request,
+                        v1::DescribeResponse* response) override;
+  grpc::Status Execute(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>* stream) override;
+
+ private:
+  using CallStream = grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
+
+  bool HandleLocked(const v1::CoordinatorMessage& message, CallStream& stream);
+  bool TakeLease(const v1::Lease& lease, CallStream& stream);
+  bool SendBatch(CallStream& stream);
+  void SendStarted(CallStream& stream, bool resumed);
+  void Grant(CallStream& stream, uint32_t urls);
+  bool MaybeFinish(CallStream& stream);
+
+  FakeAgentScript script_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+  mutable std::mutex mutex_;
+  std::vector<v1::Start> starts_;
+  std::map<uint64_t, int> urls_seen_;
+  std::vector<Record> gathered_;
+  std::deque<v1::Batch> unacknowledged_;
+  std::map<uint64_t, uint64_t> held_;  // lease -> URLs without an acknowledged record
+  std::deque<std::pair<uint64_t, std::map<uint64_t, uint64_t>>> batch_leases_;
+  std::map<uint64_t, uint64_t> lease_of_;
+  uint64_t last_seq_ = 0;
+  uint64_t acknowledged_ = 0;
+  uint64_t records_sent_ = 0;
+  uint64_t credit_ = 0;
+  uint64_t overdrawn_ = 0;
+  bool finish_ = false;
+  bool cancelled_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace fetchbench::test
