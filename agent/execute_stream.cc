@@ -29,8 +29,7 @@ class Session final : public RunListener {
   ExecuteStream stream;
   const std::shared_ptr<ActiveRun> run;
   Wakeup news;
-  bool over = false;    // the run is no longer ours
-  bool ending = false;  // the last message is written; only its delivery is open
+  bool over = false;  // the run is no longer ours
 };
 
 void Dispatch(RunExecutor& executor, v1::CoordinatorMessage& message) {
@@ -65,12 +64,12 @@ Task<> WriteAll(std::shared_ptr<Session> session, RunKeeper& keeper) {
       continue;
     }
     const bool last = message->has_finished() || message->has_failed();
+    if (last) keeper.Conclude(session->run, *message);
     const absl::Status written = co_await session->stream.Write(std::move(*message));
     if (!written.ok()) break;  // the reader hears of the end too, and detaches
-    if (last && !session->over) {
-      session->ending = true;
+    if (last) {
       const absl::Status delivered = co_await session->stream.Finish(absl::OkStatus());
-      keeper.Ended(session->run, delivered.ok());
+      if (delivered.ok()) keeper.Delivered(session->run->id());
       break;
     }
   }
@@ -138,7 +137,7 @@ Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executo
   session->over = true;
   session->news.Notify();
   session->run->Detach(session.get());
-  if (!session->ending) keeper.Left(session->run);
+  keeper.Left(session->run);
 }
 
 }  // namespace fetchbench::agent

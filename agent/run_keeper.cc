@@ -127,25 +127,24 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
   }
 }
 
-void RunKeeper::Ended(const std::shared_ptr<ActiveRun>& run, bool delivered) {
+void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final) {
   if (run_ != run) return;
-  if (!delivered) {
-    Left(run);
-    return;
-  }
+  const uint64_t last_seq =
+      final.has_failed() ? final.failed().totals().last_seq() : final.finished().last_seq();
+  remains_ = Remains{run->id(), std::move(final), last_seq, clock_.Now() + kRemainsLife};
   spdlog::info("run {} ended", run->id());
   Drop(run);
 }
 
+void RunKeeper::Delivered(const std::string& run_id) {
+  if (remains_ && remains_->run_id == run_id) remains_.reset();
+}
+
 void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
   if (run_ != run || run->attached()) return;
-  // All records are committed: the agent is free for others, and keeps the last word for a
-  // coordinator that comes back.
+  // All records are committed: nothing needs to wait for this coordinator.
   if (std::optional<v1::AgentMessage> final = run->Final()) {
-    const uint64_t last_seq =
-        final->has_failed() ? final->failed().totals().last_seq() : final->finished().last_seq();
-    remains_ = Remains{run->id(), std::move(*final), last_seq, clock_.Now() + kRemainsLife};
-    Drop(run);
+    Conclude(run, std::move(*final));
     return;
   }
   spdlog::warn("run {}: the coordinator's stream is gone", run->id());

@@ -32,8 +32,12 @@ class RunKeeper {
   // one. InvalidArgument, NotFound and others: it cannot be started, and why.
   Task<absl::StatusOr<Opened>> Open(v1::Start start);
 
-  // Finished or Failed of this run is written; `delivered`: the coordinator was there to take it.
-  void Ended(const std::shared_ptr<ActiveRun>& run, bool delivered);
+  // The last message of this run is about to be sent. From now on the agent is free: a coordinator
+  // may start its next run as soon as it has read that message. It is kept for one that loses its
+  // connection just then.
+  void Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final);
+  // It arrived.
+  void Delivered(const std::string& run_id);
   // The stream of this run is gone.
   void Left(const std::shared_ptr<ActiveRun>& run);
 

@@ -34,9 +34,7 @@ RunStream::RunStream(v1::Agent::Stub& stub, const v1::Start& start) {
 
 RunStream::~RunStream() {
   context_.TryCancel();
-  while (Read()) {
-  }
-  stream_->Finish();
+  End();
 }
 
 bool RunStream::SendStart(const v1::Start& start) {
@@ -91,9 +89,11 @@ std::optional<v1::AgentMessage> RunStream::ReadUntil(v1::AgentMessage::KindCase 
 }
 
 grpc::Status RunStream::End() {
+  if (end_) return *end_;
   while (Read()) {
   }
-  return stream_->Finish();
+  end_ = stream_->Finish();
+  return *end_;
 }
 
 void RunStream::Abort() { context_.TryCancel(); }

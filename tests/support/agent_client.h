@@ -45,6 +45,7 @@ class RunStream {
  private:
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>> stream_;
+  std::optional<grpc::Status> end_;
 };
 
 // What came of driving a run to its end.

@@ -1,16 +1,24 @@
 // A target that does as it is told, for tests of the agent. It takes native's options; the script
-// is the value of --user-agent: words separated by blanks.
+// is the value of --user-agent: words separated by blanks. N counts answers.
 //
-//   jsonl             answers in JSON lines           slow=MS         waits before each answer
-//   kill-after=N      SIGKILL to itself               exit-after=N    exits with code 3, words on
-//   stderr hang-after=N      reads on and answers nothing    deaf            never reads garbage=N
-//   N lines of noise per answer     twice           prints every answer twice unasked           one
-//   record nobody asked for     long-line=N     a line of N bytes first half-line         ends in
-//   mid-line with code 1    quit-after=N    exits with code 0 ignore-term       ignores SIGTERM
-//   stay            does not exit at the end of input tell              argv, CA file, CPUs and
-//   CONCURRENCY to stderr cancels           at SIGTERM prints a cancelled record for a URL read
-//   last, exits with 143 orphan            leaves a child behind that holds the pipes bad-utf8
-//   bytes that are no text to stderr
+// - jsonl: answers in JSON lines
+// - slow=MS: waits before each answer
+// - kill-after=N: SIGKILL to itself
+// - exit-after=N: exits with code 3, words on stderr
+// - quit-after=N: exits with code 0
+// - hang-after=N: reads on and answers nothing
+// - deaf: never reads
+// - garbage=K: K lines of noise before each answer
+// - twice: prints every answer twice
+// - unasked: first a record nobody asked for
+// - long-line=BYTES: first a line of that many bytes
+// - half-line: ends in mid-line, with code 1
+// - stay: does not exit at the end of its input
+// - ignore-term: ignores SIGTERM
+// - cancels: after SIGTERM prints one cancelled record and exits with code 143
+// - orphan: leaves a child behind that holds the pipes
+// - bad-utf8: first bytes that are no text on stderr
+// - tell: arguments, CA file, CPUs, process group and CONCURRENCY to stderr
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -125,9 +133,6 @@ void AnswerOne(const Script& script, const std::string& url, long n) {
 }
 
 void Before(const Script& script) {
-  if (script.Has("deaf")) {
-    while (true) Sleep(1000);
-  }
   if (script.Has("orphan") && fork() == 0) {
     while (true) Sleep(1000);
   }
@@ -135,6 +140,9 @@ void Before(const Script& script) {
   if (script.Has("unasked")) Print(Answer("https://never.asked/", Outcome::kStatus, false));
   if (script.Has("long-line")) {
     Print(std::string(static_cast<size_t>(script.Value("long-line")), 'x') + "\n");
+  }
+  if (script.Has("deaf")) {
+    while (true) Sleep(1000);
   }
 }
 
