@@ -166,7 +166,7 @@ TEST_F(RunTest, UnreadableListsAreUsageErrors) {
 TEST_F(RunTest, AWrongProfileIsSaidByTheOrigin) {
   Program run(Command({}, "sim:nosuchprofile"));
   run.CloseInput();
-  EXPECT_NE(run.WaitForExit(), 0);
+  EXPECT_EQ(run.WaitForExit(), 2);
   EXPECT_THAT(run.error(), HasSubstr("nosuchprofile"));
 }
 
