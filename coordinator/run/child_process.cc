@@ -128,8 +128,9 @@ absl::StatusOr<std::optional<std::string>> ChildProcess::PollReadiness() {
     }
   }
   Stop(Milliseconds(100));
-  const std::string message = fmt::format("{} ended before it was ready ({}); see its message above",
-                                          name_, ended_.value_or("unknown"));
+  const std::string message =
+      fmt::format("{} ended before it was ready ({}); see its message above", name_,
+                  ended_.value_or("unknown"));
   // Our programs exit with 2 when they were told something wrong, such as a profile's name.
   if (ended_ == EndInWords(kUsageExitStatus)) return absl::InvalidArgumentError(message);
   return absl::UnavailableError(message);
