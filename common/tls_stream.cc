@@ -179,7 +179,8 @@ TlsSession::Want TlsSession::Result(int result, int saved_errno, boost::system::
 }
 
 void TlsSession::ClassifySslError(boost::system::error_code& ec) {
-  const auto error = ERR_peek_error();
+  // The oldest entry may be the reason of the reason ("EVP lib" of a bad signature).
+  const auto error = ERR_peek_last_error();
   const int reason = ERR_GET_REASON(error);
   const bool from_ssl = ERR_GET_LIB(error) == ERR_LIB_SSL;
   if (IsUnexpectedEof(error)) {

@@ -15,6 +15,8 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <ctime>
 
+#include "origin/known_rsa_key.h"
+
 namespace fetchbench::origin {
 namespace {
 
@@ -179,10 +181,6 @@ absl::StatusOr<CertificateStore::Ca> CertificateStore::MakeCa(const std::string&
 
 absl::StatusOr<CertificateStore> CertificateStore::Create() {
   CertificateStore store;
-  store.rsa_key_in_making_ = std::async(std::launch::async, [] {
-    constexpr unsigned int kRsaBits = 2048;
-    return KeyPtr(EVP_RSA_gen(kRsaBits));
-  });
   store.next_serial_ = RandomSerial();
   store.leaf_key_ = MakeLeafKey();
   if (store.leaf_key_ == nullptr) return OpenSslError("making the leaf key");
@@ -202,7 +200,7 @@ absl::StatusOr<CertificateStore> CertificateStore::Create() {
 
 EVP_PKEY* CertificateStore::KeyOf(CertificateKind kind) {
   if (kind != CertificateKind::kRsa) return leaf_key_.get();
-  if (rsa_key_in_making_.valid()) rsa_key_ = rsa_key_in_making_.get();
+  if (rsa_key_ == nullptr) rsa_key_.reset(LoadKnownRsaKey());
   return rsa_key_.get();
 }
 

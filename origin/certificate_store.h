@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <future>
 #include <list>
 #include <memory>
 #include <string>
@@ -67,10 +66,7 @@ class CertificateStore {
   Ca ca_;
   Ca unknown_ca_;
   KeyPtr leaf_key_;
-  // Made on a thread of its own from the start on: it takes up to half a second, for which nothing
-  // may stand still.
-  std::future<KeyPtr> rsa_key_in_making_;
-  KeyPtr rsa_key_;
+  KeyPtr rsa_key_;  // read when first asked for
   std::string ca_pem_;
   std::string ca_sha256_;
   uint64_t next_serial_ = 1;

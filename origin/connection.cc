@@ -203,6 +203,10 @@ Task<size_t> Connection::ReadSome(std::span<char> buffer) {
 
 Task<bool> Connection::WriteAll(std::string_view bytes, bool raw) {
   while (!bytes.empty()) {
+    if (written_this_turn_ >= kTurnBytes) {
+      written_this_turn_ = 0;
+      co_await net::post(socket_.get_executor(), net::use_awaitable);
+    }
     if (!is_open()) co_return false;
     size_t n = 0;
     error_code ec;
@@ -212,22 +216,12 @@ Task<bool> Connection::WriteAll(std::string_view bytes, bool raw) {
       co_return false;
     }
     bytes.remove_prefix(n);
-    sent_this_turn_ += n;
-    if (want == Want::kNothing) {
-      co_await LetOthers();
-      continue;
-    }
-    sent_this_turn_ = 0;
+    written_this_turn_ += n;
+    if (want == Want::kNothing) continue;
     const bool ready = co_await WaitFor(want, kPatience);
     if (!ready) gone_ = true;
   }
   co_return is_open();
-}
-
-Task<> Connection::LetOthers() {
-  if (sent_this_turn_ < kTurnBytes) co_return;
-  sent_this_turn_ = 0;
-  co_await net::post(socket_.get_executor(), net::use_awaitable);
 }
 
 Task<bool> Connection::Write(std::string_view bytes) { return WriteAll(bytes, false); }

@@ -41,9 +41,6 @@ class Connection final : public boost::intrusive::list_base_hook<
   // Longest that a peer may keep us waiting for a byte, or for room to send one.
   static constexpr std::chrono::seconds kPatience{60};
 
-  // What one connection may send before others get their turn.
-  static constexpr size_t kTurnBytes = 256 * 1024;
-
   Connection(const ConnectionContext& context, Socket socket, bool tls);
   ~Connection() override;
   Connection(const Connection&) = delete;
@@ -90,6 +87,10 @@ class Connection final : public boost::intrusive::list_base_hook<
   bool keep_alive = false;
 
  private:
+  // After so many bytes others get a turn, or one fast reader of a large body would make everybody
+  // else's delays late.
+  static constexpr size_t kTurnBytes = 128 * 1024;
+
   friend class ConnectionList;
   using Want = TlsSession::Want;
 
@@ -98,9 +99,6 @@ class Connection final : public boost::intrusive::list_base_hook<
   Want TryRead(std::span<char> buffer, size_t& n, error_code& ec);
   Want TryWrite(std::string_view bytes, bool raw, size_t& n, error_code& ec);
   Task<bool> WriteAll(std::string_view bytes, bool raw);
-  // Gives way once this connection has sent much without having to wait: a client that reads as
-  // fast as we write must not keep all others waiting.
-  Task<> LetOthers();
   // False: the wait was cut (deadline, cancel) and the connection is over.
   Task<bool> WaitFor(Want want, Micros limit);
 
@@ -110,8 +108,8 @@ class Connection final : public boost::intrusive::list_base_hook<
   std::string server_name_;
   HostView view_;            // of server_name_
   std::string logged_host_;  // empty: not under conformance.test, or not known yet
+  size_t written_this_turn_ = 0;
   SteadyTime deadline_ = SteadyTime::max();
-  size_t sent_this_turn_ = 0;
   bool hello_seen_ = false;
   bool handshake_done_ = false;
   bool in_flight_ = false;

@@ -293,6 +293,9 @@ HostPlan PlanHost(const Profile& profile, uint64_t seed, std::string_view host) 
   const FinalFate final_fate = DrawFate(profile, draws);
   plan.tls = DrawTls(profile, draws);
   plan.http = DrawHttp(profile, draws, final_fate.status, host);
+  // Without either a length or a close_notify the end of a body cannot be told from a cut, and
+  // clients differ in what they make of that: a named behaviour, not a fate of a profile's host.
+  if (plan.http.framing == Framing::kClose) plan.tls.close_notify = true;
   if (final_fate.fate.has_value()) ApplyFate(*final_fate.fate, plan);
   return plan;
 }

@@ -66,8 +66,8 @@ absl::StatusOr<SslContextPtr> MakeServerContext() {
   SSL_CTX_set_num_tickets(c, 1);
   SSL_CTX_set_read_ahead(c, 1);
   // AES-128 first, as the large networks have it: SHA-256 is half of SHA-384's price.
-  SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
-                             SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_options(
+      c, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_ciphersuites(
       c, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
   if (SSL_CTX_set1_groups_list(c, "X25519:P-256:P-384") != 1) {

@@ -44,13 +44,17 @@ absl::Status ConnectTo::Add(std::string_view text) {
   const auto colons = std::ranges::count(text, ':');
   std::string_view rest = text;
   std::array<std::string_view, 4> fields;
-  for (std::string_view& field : fields) field = TakeField(rest);
+  bool brackets_ok = true;
+  for (std::string_view& field : fields) {
+    field = TakeField(rest);
+    brackets_ok = brackets_ok && field.starts_with('[') == field.ends_with(']');
+  }
   Rule rule;
   rule.from_host = Unbracketed(fields[0]);
   rule.to_host = Unbracketed(fields[2]);
   const bool ports_ok = (fields[1].empty() || ParsePort(fields[1], rule.from_port)) &&
                         (fields[3].empty() || ParsePort(fields[3], rule.to_port));
-  if (colons < 3 || !rest.empty() || !ports_ok) {
+  if (colons < 3 || !rest.empty() || !ports_ok || !brackets_ok) {
     return absl::InvalidArgumentError(fmt::format(
         "--connect-to {}: expected HOST1:PORT1:HOST2:PORT2, such as ::127.0.0.1:8443", text));
   }

@@ -151,7 +151,7 @@ bool Consume(Journey& j, ResponseReader& reader, size_t n, const error_code& rea
     reader.Finish(read_error, ec);
     const bool told_by_peer = read_error == net::error::eof || read_error == TlsErrc::kTruncated;
     if (ec && !told_by_peer) ec = read_error;
-    if (ec && send_error && !reader.head_done()) ec = send_error;
+    if (ec == FetchErrc::kClosed && send_error) ec = send_error;
     if (ec) j.Fail(ec, j.connection->ErrorText(ec));
     return true;
   }

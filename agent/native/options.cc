@@ -68,6 +68,7 @@ void AddRequestOptions(CLI::App& app, Raw& raw) {
   app.add_option("--connect-to", o.connect_to,
                  "HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 instead of HOST1:PORT1 (as curl; "
                  "an empty part matches all or stays as it is); repeatable")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   app.add_flag("--deny-private", o.deny_private,
                "Refuse private, loopback, link-local and metadata addresses");
@@ -117,6 +118,8 @@ std::variant<Options, EarlyExit> ParseOptions(int argc, const char* const* argv)
   raw.options.user_agent = "fetchbench/" FETCHBENCH_VERSION;
   CLI::App app(kAbout, "fetchbench-native");
   app.footer(kFooter);
+  // As curl: of an option given twice the last one counts.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", "fetchbench-native " FETCHBENCH_VERSION);
   AddLoadOptions(app, raw);
   AddRequestOptions(app, raw);

@@ -29,6 +29,14 @@ std::string_view WithoutCr(std::string_view line) {
   return line;
 }
 
+// Beast would wait for the CRLF of such a chunk line for ever.
+bool HasBareLf(std::string_view bytes) {
+  for (size_t lf = bytes.find('\n'); lf != std::string_view::npos; lf = bytes.find('\n', lf + 1)) {
+    if (lf == 0 || bytes[lf - 1] != '\r') return true;
+  }
+  return false;
+}
+
 // The header section as Beast wants it: CRLF everywhere, and a space after the status code.
 std::string Normalized(std::string_view head) {
   std::string out;
@@ -173,10 +181,12 @@ void ResponseReader::FeedBody(std::string_view bytes, error_code& ec) {
     bytes.remove_prefix(n);
     if (ec == http::error::need_more) {
       ec = {};
+      if (HasBareLf(bytes)) ec = http::error::bad_chunk;
       break;
     }
     if (ec) return;
   }
+  if (ec) return;
   if (parser_->is_done()) {
     state_ = State::kDone;
     return;

@@ -21,6 +21,7 @@ std::string Message(const Canned& canned) {
 }  // namespace
 
 Task<> SendCanned(Exchange exchange, const Canned& canned) {
+  if (canned.after == After::kKeepAlive) exchange.KeepAlive();
   const bool sent = co_await exchange.Write(Message(canned));
   if (!sent) co_return;
   if (canned.after == After::kHold) co_await Hold(exchange);

@@ -15,7 +15,7 @@ inline constexpr std::string_view kHello = "hello world\n";  // body_bytes 12 in
 
 // What happens to the connection once the answer is written. Holding is the strictest for a client:
 // it must find the end of the message by itself.
-enum class After : uint8_t { kHold, kClose, kReset };
+enum class After : uint8_t { kHold, kClose, kReset, kKeepAlive };
 
 struct Canned {
   std::string_view name;

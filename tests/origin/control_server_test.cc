@@ -83,7 +83,7 @@ TEST(ControlServerTest, IssuesCertificatesForAListBeforehand) {
 
 TEST(ControlServerTest, RemembersWhatConformanceHostsWereAsked) {
   RunningOrigin origin;
-  const std::string host = "no-content.conformance.test";
+  const std::string host = "status-204.conformance.test";
   {
     Client client(kServing, origin->https_port());
     ASSERT_TRUE(client.StartTls(origin->ca_pem(), host)) << client.tls_error();

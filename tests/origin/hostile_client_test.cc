@@ -57,7 +57,7 @@ TEST(HostileClientTest, ClientsMayVanishInEveryPhase) {
     }
   }
   Client client(kServing, origin->http_port());
-  client.Send(GetRequest("no-content.conformance.test"));
+  client.Send(GetRequest("status-204.conformance.test"));
   EXPECT_THAT(client.ReadUntil([](const std::string& s) { return s.ends_with("\r\n\r\n"); }),
               StartsWith("HTTP/1.1 204"));
 }

@@ -69,6 +69,14 @@ TEST(PlannerTest, OnlyRegisteredDomainsAreSentToWww) {
   EXPECT_EQ(PlanHost(profile, 1, "localhost").http.redirect, RedirectKind::kNone);
 }
 
+TEST(PlannerTest, ABodyEndedByCloseIsEndedWithCloseNotify) {
+  Profile profile;
+  profile.tls_no_close_notify = 1;
+  EXPECT_FALSE(PlanHost(profile, 1, "a.test").tls.close_notify);
+  profile.close_delimited = 1;
+  EXPECT_TRUE(PlanHost(profile, 1, "a.test").tls.close_notify);
+}
+
 TEST(PlannerTest, AKnownHostKeepsItsPlan) {
   auto profile = LoadProfile("published", FETCHBENCH_DATA_DIR "/profiles");
   ASSERT_TRUE(profile.ok()) << profile.status();

@@ -53,7 +53,7 @@ TEST(TlsServerTest, ASessionTicketIsOffered) {
 TEST(TlsServerTest, AnExpiredCertificateIsExpired) {
   RunningOrigin origin;
   Client client(kServing, origin->https_port());
-  EXPECT_FALSE(client.StartTls(origin->ca_pem(), "expired-certificate.conformance.test"));
+  EXPECT_FALSE(client.StartTls(origin->ca_pem(), "tls-expired-certificate.conformance.test"));
   EXPECT_THAT(client.tls_error(), HasSubstr("expired"));
 }
 
