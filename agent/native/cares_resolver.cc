@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "agent/native/dns_answer.h"
 #include "agent/native/errors.h"
 
 namespace fetchbench::native {
@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr int kReceiveBuffer = 4 * 1024 * 1024;  // the kernel cuts it to net.core.rmem_max
-constexpr int kMaxAddresses = 64;                // of one family; further ones are not tried
 constexpr std::chrono::milliseconds kMinTry{250};
 
 // c-ares waits t, 2t, 4t ... for its tries.
@@ -184,43 +183,6 @@ void CaresResolver::Rearm(const std::shared_ptr<Watch>& watch) {
       Rearm(watch);
     });
   }
-}
-
-DnsAnswer ParseDnsAnswer(const unsigned char* data, int size, Family family) {
-  DnsAnswer answer;
-  int count = kMaxAddresses;
-  int ttl = 0;
-  int status = ARES_SUCCESS;
-  if (family == Family::kIpv4) {
-    std::array<ares_addrttl, kMaxAddresses> found{};
-    status = ares_parse_a_reply(data, size, nullptr, found.data(), &count);
-    if (status != ARES_SUCCESS) count = 0;
-    for (int i = 0; i < count; ++i) {
-      const ares_addrttl& entry = found[static_cast<size_t>(i)];
-      net::ip::address_v4::bytes_type bytes{};
-      std::memcpy(bytes.data(), &entry.ipaddr, bytes.size());
-      answer.addresses.emplace_back(net::ip::address_v4(bytes));
-      ttl = i == 0 ? entry.ttl : std::min(ttl, entry.ttl);
-    }
-  } else {
-    std::array<ares_addr6ttl, kMaxAddresses> found{};
-    status = ares_parse_aaaa_reply(data, size, nullptr, found.data(), &count);
-    if (status != ARES_SUCCESS) count = 0;
-    for (int i = 0; i < count; ++i) {
-      const ares_addr6ttl& entry = found[static_cast<size_t>(i)];
-      net::ip::address_v6::bytes_type bytes{};
-      std::memcpy(bytes.data(), &entry.ip6addr, bytes.size());
-      answer.addresses.emplace_back(net::ip::address_v6(bytes));
-      ttl = i == 0 ? entry.ttl : std::min(ttl, entry.ttl);
-    }
-  }
-  answer.ttl = std::chrono::seconds(std::max(ttl, 0));
-  if (status != ARES_SUCCESS) {
-    answer.error = MakeDnsError(status);
-  } else if (answer.addresses.empty()) {
-    answer.error = MakeDnsError(ARES_ENODATA);
-  }
-  return answer;
 }
 
 }  // namespace fetchbench::native

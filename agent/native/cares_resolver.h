@@ -89,7 +89,4 @@ class CaresResolver final : public DnsResolver {
   std::unordered_map<ares_socket_t, std::shared_ptr<Watch>> watches_;
 };
 
-// The addresses in an answer's wire format; a malformed one gives an error.
-DnsAnswer ParseDnsAnswer(const unsigned char* data, int size, Family family);
-
 }  // namespace fetchbench::native

@@ -4,7 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/native/cares_resolver.h"
+#include "agent/native/dns_answer.h"
 #include "agent/native/dns_cache.h"
 #include "agent/native/errors.h"
 #include "agent/native/happy_eyeballs.h"
