@@ -39,10 +39,12 @@ Described Describe(const std::string& address) {
 // All at once: one that does not answer costs its time once.
 std::vector<Described> DescribeAll(const std::vector<std::string>& addresses) {
   std::vector<std::future<Described>> futures;
+  futures.reserve(addresses.size());
   for (const std::string& address : addresses) {
     futures.push_back(std::async(std::launch::async, Describe, address));
   }
   std::vector<Described> results;
+  results.reserve(addresses.size());
   for (auto& future : futures) results.push_back(future.get());
   return results;
 }

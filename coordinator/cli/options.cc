@@ -19,10 +19,11 @@ namespace {
 
 using Given = std::map<std::string, std::vector<std::string>>;  // option -> values, in order
 
-absl::Status Usage(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+absl::Status Usage(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 std::vector<std::string> OptionNames(const std::vector<Setting>& settings) {
   std::vector<std::string> names;
+  names.reserve(settings.size());
   for (const Setting& s : settings) names.push_back(s.option);
   return names;
 }

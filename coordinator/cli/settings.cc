@@ -17,7 +17,7 @@ constexpr double kMaxTimeoutSeconds = 86'400;
 constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
 constexpr std::string_view kDefaultAgentPort = "7311";
 
-absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 template <typename Number>
 absl::Status SetNumber(const std::string& text, Number low, Number high, Number& to) {

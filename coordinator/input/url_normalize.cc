@@ -125,6 +125,14 @@ std::string ToAce(std::string& host) {
   if (result != IDN2_OK) return fmt::format("host name: {}", idn2_strerror(result));
   const std::unique_ptr<char, void (*)(void*)> owner(ace, idn2_free);
   host = ace;
+  // The mapping may leave nothing of a name (zero-width characters), or make a delimiter of it
+  // (U+2100 becomes "a/c").
+  if (host.empty()) return "no host name";
+  for (const char c : host) {
+    if (kBadInHost[static_cast<unsigned char>(c)]) {
+      return fmt::format("the host name means '{}', which holds a '{}'", host, c);
+    }
+  }
   return {};
 }
 

@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kMaxReadinessBytes = 4096;
 constexpr int kExecFailed = 127;
+constexpr int kUsageExitStatus = 2 << 8;  // as waitpid gives it
 
 using Milliseconds = std::chrono::milliseconds;
 
@@ -127,9 +128,12 @@ absl::StatusOr<std::optional<std::string>> ChildProcess::PollReadiness() {
     }
   }
   Stop(Milliseconds(100));
-  return absl::UnavailableError(
+  const std::string message =
       fmt::format("{} ended before it was ready ({}); see its message above", name_,
-                  ended_.value_or("unknown")));
+                  ended_.value_or("unknown"));
+  // Our programs exit with 2 when they were told something wrong, such as a profile's name.
+  if (ended_ == EndInWords(kUsageExitStatus)) return absl::InvalidArgumentError(message);
+  return absl::UnavailableError(message);
 }
 
 void ChildProcess::Stop(Milliseconds limit) {

@@ -125,8 +125,9 @@ Task<absl::StatusOr<std::string>> OriginClient::CaPem() {
   co_return co_await Request("GET", "/v1/ca.pem", {}, kShortLimit);
 }
 
-Task<absl::Status> OriginClient::IssueCertificates(const std::vector<std::string>& hosts) {
-  for (size_t begin = 0; begin < hosts.size(); begin += kHostsPerRequest) {
+Task<absl::Status> OriginClient::IssueCertificates(const std::vector<std::string>& hosts,
+                                                   std::function<bool()> stopped) {
+  for (size_t begin = 0; begin < hosts.size() && !stopped(); begin += kHostsPerRequest) {
     std::string body;
     const size_t end = std::min(begin + kHostsPerRequest, hosts.size());
     for (size_t i = begin; i < end; ++i) body.append(hosts[i]).push_back('\n');

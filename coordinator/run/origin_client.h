@@ -3,6 +3,7 @@
 #include <boost/json/value.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,10 @@ class OriginClient {
 
   Task<absl::StatusOr<OriginConfig>> Config();
   Task<absl::StatusOr<std::string>> CaPem();
-  // Issues certificates now, a bounded number of hosts a request.
-  Task<absl::Status> IssueCertificates(const std::vector<std::string>& hosts);
+  // Issues certificates now, a bounded number of hosts a request; gives up when `stopped` says so.
+  // `hosts` outlives the call.
+  Task<absl::Status> IssueCertificates(const std::vector<std::string>& hosts,
+                                       std::function<bool()> stopped);
   // From now on the origin counts for this run.
   Task<absl::Status> BeginRun(const std::string& run_id);
   Task<absl::StatusOr<OriginSummary>> RunStatistics(const std::string& run_id);

@@ -1,6 +1,7 @@
 #include "coordinator/run/run_controller.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <climits>
 #include <cstdlib>
 #include <future>
 #include <random>
@@ -21,6 +23,7 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
+constexpr int kHurriedPrintMs = 1000;
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
 
@@ -170,7 +173,8 @@ Task<absl::Status> RunController::SetUp() {
     addresses = {local_agent_->address()};
     names = {"local"};
   }
-  if (interrupted_) co_return absl::CancelledError("stopped by the user");
+  // Stopped meanwhile, by the user, a full disk or a reader that had enough.
+  if (engine_->stopping()) co_return absl::OkStatus();
   std::vector<bool> same_clock;
   for (const std::string& address : addresses) same_clock.push_back(IsLocalAddress(address));
   const v1::Start start = MakeStart(identity_.run_id, options_, web_ ? &*web_ : nullptr);
@@ -201,7 +205,8 @@ Task<absl::Status> RunController::BeginOnOrigin() {
         "costs the origin time",
         OriginClient::kMaxCertificates);
   }
-  const absl::Status issued = co_await web_->client->IssueCertificates(list_.hosts);
+  const absl::Status issued =
+      co_await web_->client->IssueCertificates(list_.hosts, [this] { return engine_->stopping(); });
   if (!issued.ok()) co_return issued;
   list_.hosts = {};
   co_return co_await web_->client->BeginRun(identity_.run_id);
@@ -346,13 +351,16 @@ ExitCode RunController::ExitCodeOf(const EngineEnd& end, const Summary& summary)
   return ExitCode::kInternalError;
 }
 
+// Interrupted: waits a second at most for a reader that does not read; summary.json has it all.
 void RunController::Print(const Summary& summary) const {
   const std::string text = RenderSummary(summary, options_.format, stdout_style_);
   std::string_view rest = text;
   while (!rest.empty()) {
-    const ssize_t n = write(STDOUT_FILENO, rest.data(), rest.size());
+    pollfd waiting{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    if (interrupted_ && poll(&waiting, 1, kHurriedPrintMs) == 0) return;
+    const ssize_t n = write(STDOUT_FILENO, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody reads any more; summary.json has it
+    if (n <= 0) return;  // nobody reads any more
     rest.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -387,6 +395,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   display_.Update(Snapshot(), clock_.Now());
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
   if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
+  signals_.clear();  // from here on Ctrl-C ends the program as it would end any other
   if (feeding_) Print(summary);
   co_return store_failed ? ExitCode::kInternalError : ExitCodeOf(end, summary);
 }

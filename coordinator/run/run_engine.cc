@@ -282,7 +282,7 @@ void RunEngine::Stop(RunEnd end, std::string reason) {
   for (const auto& taken : std::exchange(waiting_for_room_, {})) taken();
   for (AgentIndex i = 0; i < sessions_.size(); ++i) {
     if (board_->state(i) != AgentState::kRunning) {
-      sessions_[i]->Abandon();
+      AbandonAway(i);
       continue;
     }
     sessions_[i]->SendCancel(stop_reason_);
@@ -315,9 +315,16 @@ void RunEngine::EndSessions() {
     if (board_->state(i) == AgentState::kRunning) {
       sessions_[i]->SendFinish();
     } else {
-      sessions_[i]->Abandon();
+      AbandonAway(i);
     }
   }
+}
+
+// One that is not here at the end: it counts as lost unless it had ended before.
+void RunEngine::AbandonAway(AgentIndex agent) {
+  if (sessions_[agent]->ended()) return;
+  sessions_[agent]->Abandon();
+  board_->Lost(agent, "was not there at the end");
 }
 
 void RunEngine::CheckEnd() {

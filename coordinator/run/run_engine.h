@@ -109,6 +109,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void FeedAll();
   bool FeedOne(AgentIndex agent);
   void EndSessions();
+  void AbandonAway(AgentIndex agent);
   void CheckEnd();
   bool AllEnded() const;
   bool AnyHope() const;

@@ -87,6 +87,7 @@ TEST_F(AgentsTest, AnAgentThatIsNotThereIsNamedAndTheRunGoesOn) {
   EXPECT_EQ(exit_, 0) << run->error();
   EXPECT_THAT(run->error(), HasSubstr("agent 127.0.0.1:1 is not there"));
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "50");
+  EXPECT_TRUE(Summary().at("degraded").as_bool());
 }
 
 TEST_F(AgentsTest, WithoutAnyAgentTheRunIsIncomplete) {

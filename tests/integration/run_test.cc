@@ -166,7 +166,7 @@ TEST_F(RunTest, UnreadableListsAreUsageErrors) {
 TEST_F(RunTest, AWrongProfileIsSaidByTheOrigin) {
   Program run(Command({}, "sim:nosuchprofile"));
   run.CloseInput();
-  EXPECT_NE(run.WaitForExit(), 0);
+  EXPECT_EQ(run.WaitForExit(), 2);
   EXPECT_THAT(run.error(), HasSubstr("nosuchprofile"));
 }
 
@@ -178,12 +178,14 @@ TEST_F(RunTest, AFolderThatCannotBeWrittenIsSaid) {
 }
 
 TEST_F(RunTest, LeavesNoProcessBehind) {
-  Program run(Command({"--concurrency", "2"}, "sim:published"));
+  Program run(Command({"--concurrency", "10", "--format", "plain"}, "sim:published"));
   run.Write(List(20));
   run.CloseInput();
-  ASSERT_TRUE(run.WaitForError("Web:"));
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  const auto children = Descendants(run.pid());
+  EXPECT_THAT(children, Not(IsEmpty()));
   EXPECT_EQ(run.WaitForExit(), 0) << run.error();
-  EXPECT_THAT(StillAlive(Descendants(run.pid())), IsEmpty());
+  EXPECT_THAT(StillAlive(children), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+// Small pure parts of a run: ids, folders, CPU places, ledgers, the origin's figures, agents' rows.
+
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+
+#include "coordinator/run/agent_board.h"
+#include "coordinator/run/origin_client.h"
+#include "coordinator/run/placement.h"
+#include "coordinator/run/run_folder.h"
+#include "coordinator/run/run_report.h"
+#include "coordinator/run/run_setup.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using fetchbench::test::TempFolder;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(RunIdTest, IsTheTimeAndARandomEnd) {
+  EXPECT_EQ(MakeRunId(1'769'903'999'999'999, 0xabcdef12), "20260131T235959Z-cdef12");
+}
+
+TEST(RunFolderTest, LatestPointsAtTheNewestRun) {
+  const TempFolder folder;
+  for (const char* id : {"one", "two"}) {
+    const auto run = RunFolder::Create(folder.File("out"), id);
+    ASSERT_TRUE(run.ok()) << run.status();
+    ASSERT_TRUE(run->Write("run.json", id).ok());
+    EXPECT_EQ(folder.Read("out/latest/run.json"), id);
+  }
+}
+
+TEST(RunFolderTest, NeverTakesAnotherRunsFolder) {
+  const TempFolder folder;
+  ASSERT_TRUE(RunFolder::Create(folder.path(), "one").ok());
+  EXPECT_THAT(std::string(RunFolder::Create(folder.path(), "one").status().message()),
+              HasSubstr("exists"));
+}
+
+TEST(RunFolderTest, SaysWhatCannotBeCreated) {
+  EXPECT_THAT(std::string(RunFolder::Create("/proc/x", "one").status().message()),
+              HasSubstr("/proc/x"));
+}
+
+TEST(PlacementTest, GivesTheTargetTheLastCpuAlone) {
+  const Placement place = Place({0, 2, 3, 5});
+  EXPECT_THAT(place.target, ElementsAre(5));
+  EXPECT_THAT(place.others, ElementsAre(0, 2, 3));
+  EXPECT_THAT(AllCpusOf(place), ElementsAre(0, 2, 3, 5));
+  EXPECT_TRUE(Place({0}).target.empty());
+  EXPECT_TRUE(Place({}).others.empty());
+}
+
+TEST(PlacementTest, WritesCpuListsAsTheKernelDoes) {
+  EXPECT_EQ(CpuListText({0, 2, 3, 4, 7}), "0,2-4,7");
+  EXPECT_EQ(CpuListText({}), "");
+}
+
+TEST(LedgerTest, CountsWhatHasNoRecordAsNeverStarted) {
+  LeaseCounts counts;
+  counts.total = 10;
+  counts.recorded = 4;
+  counts.in_spool = 3;
+  counts.waiting = 1;
+  counts.lent = 2;
+  const Ledger ledger = MakeLedger({.lines = 10, .urls = 10, .invalid = 0}, counts, 4);
+  EXPECT_TRUE(ledger.Balanced());
+  EXPECT_EQ(ledger.never_started, 6u);
+}
+
+TEST(LedgerTest, DoesNotBalanceWhenACommitIsMissing) {
+  LeaseCounts counts;
+  counts.total = counts.recorded = 10;
+  EXPECT_FALSE(MakeLedger({.lines = 10, .urls = 10, .invalid = 0}, counts, 9).Balanced());
+}
+
+TEST(LedgerTest, BalancesBeforeAnythingWasLent) {
+  EXPECT_TRUE(MakeLedger({.lines = 10, .urls = 10, .invalid = 3}, std::nullopt, 3).Balanced());
+}
+
+TEST(OriginStatisticsTest, AreReadAndRubbishIsRefused) {
+  const auto json = boost::json::parse(
+      R"({"run":"r","dns_queries":5,"connections":4,"tls_handshakes":3,"requests":7,
+          "responses":{"200":6,"404":1},"most_in_flight":2,"hosts":4,
+          "lateness_us":{"p50":10,"p99":99,"max":120},"cpu_us":1000})");
+  const auto statistics = ParseRunStatistics(json.as_object());
+  ASSERT_TRUE(statistics.ok());
+  EXPECT_EQ(statistics->requests, 7u);
+  EXPECT_EQ(statistics->responses.at(404), 1u);
+  EXPECT_EQ(statistics->lateness_p99_us, 99);
+  EXPECT_FALSE(ParseRunStatistics(boost::json::object()).ok());
+}
+
+TEST(StartTest, RefusesPrivateAddressesOnTheInternetOnly) {
+  RunOptions options;
+  EXPECT_FALSE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+  options.web = Web::kInternet;
+  EXPECT_TRUE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+  options.allow_private = true;
+  EXPECT_FALSE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+}
+
+TEST(StartTest, TellsAgentsHowToReachTheSimulatedWeb) {
+  SimulatedWeb web;
+  web.config.dns = "127.0.0.1:53";
+  web.config.connect_to = {":80::1", ":443::2"};
+  web.ca_pem = "pem";
+  const v1::Start start = MakeStart("r", RunOptions(), &web);
+  EXPECT_EQ(start.options().resolver(), "127.0.0.1:53");
+  EXPECT_EQ(start.options().connect_to_size(), 2);
+  EXPECT_EQ(start.options().ca_pem(), "pem");
+}
+
+TEST(RunJsonTest, HoldsOptionsAndAgents) {
+  AgentBoard board({"a", "b"}, {true, true}, 10);
+  v1::Started started;
+  started.mutable_host()->set_hostname("host-a");
+  board.Started(0, started);
+  board.Away(1, absl::UnavailableError("refused"));
+  const std::string json = MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board);
+  EXPECT_THAT(json, HasSubstr("host-a"));
+  EXPECT_THAT(json, HasSubstr("refused"));
+  EXPECT_THAT(json, Not(HasSubstr("limit")));
+}
+
+TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
+  AgentBoard board({"a"}, {true}, 10);
+  board.Started(0, v1::Started());
+  board.Away(0, absl::UnavailableError("broken"));
+  EXPECT_EQ(board.state(0), AgentState::kReconnecting);
+  board.Lost(0, "grace");
+  board.Away(0, absl::UnavailableError("still broken"));
+  EXPECT_EQ(board.state(0), AgentState::kLost);
+  board.Started(0, v1::Started());
+  EXPECT_EQ(board.state(0), AgentState::kRunning);
+  EXPECT_EQ(board.Summaries()[0].reconnects, 1u);
+  EXPECT_FALSE(board.Summaries()[0].lost);
+}
+
+TEST(AgentBoardTest, TakesTheSmallestClockOffset) {
+  AgentBoard board({"far", "here"}, {false, true}, 10);
+  v1::Progress progress;
+  for (const int64_t late : {9'000, 2'000, 5'000}) {
+    progress.set_clock_us(1'000'000 - late);
+    for (const AgentIndex i : {0u, 1u}) board.Progress(i, progress, SteadyTime(), 1'000'000);
+  }
+  EXPECT_EQ(board.Summaries()[0].clock_offset_us, -2'000);
+  EXPECT_EQ(board.Summaries()[1].clock_offset_us, 0);
+}
+
+TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {
+  AgentBoard board({"a"}, {true}, 10);
+  board.Started(0, v1::Started());
+  v1::Progress progress;
+  board.Progress(0, progress, SteadyTime(seconds(1)), 0);
+  progress.mutable_target()->set_user_us(500'000);
+  board.Progress(0, progress, SteadyTime(seconds(2)), 0);
+  EXPECT_DOUBLE_EQ(board.Rows(SteadyTime(seconds(2)))[0].cpu_fraction.value_or(0), 0.5);
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
