@@ -237,13 +237,16 @@ Task<> ReadUntilEnd(std::shared_ptr<Server> stream,
 
 TEST_F(GrpcStreamTest, HalfCloseAndCancelLookDifferentToTheServer) {
   auto end = std::make_shared<std::promise<absl::Status>>();
-  Serve([&end](std::shared_ptr<Server> s) { return ReadUntilEnd(std::move(s), end); });
+  // By value: the second call may reach the server after this test's end.
+  Serve([end, calls = std::make_shared<int>(0)](std::shared_ptr<Server> s) {
+    const bool first = (*calls)++ == 0;
+    return ReadUntilEnd(std::move(s), first ? end : std::make_shared<std::promise<absl::Status>>());
+  });
   EXPECT_EQ(Run(FinishClient(std::make_shared<Client>(Open()))).code(),
             absl::StatusCode::kCancelled)
       << "the server dropped its handle";
   EXPECT_TRUE(IsEndOfStream(end->get_future().get()));
 
-  end = std::make_shared<std::promise<absl::Status>>();
   auto stream = std::make_shared<Client>(Open());
   net::post(client_loop_.context(), [stream] { stream->Cancel(); });
   EXPECT_EQ(Run(ReadOne(stream)).code(), absl::StatusCode::kCancelled);
