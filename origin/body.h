@@ -9,8 +9,8 @@
 // large bodies are written straight out of a constant buffer.
 namespace fetchbench::origin {
 
-inline constexpr size_t kPatternSize = 64 * 1024;
-inline constexpr size_t kChunkSize = 16 * 1024;
+inline constexpr size_t kPatternSize = size_t{64} * 1024;
+inline constexpr size_t kChunkSize = size_t{16} * 1024;
 
 // kPatternSize bytes of printable ASCII, the same in every version.
 std::string_view Pattern();

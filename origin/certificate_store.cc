@@ -20,7 +20,7 @@
 namespace fetchbench::origin {
 namespace {
 
-constexpr std::time_t kDay = 24 * 3600;
+constexpr std::time_t kDay = std::time_t{24} * 3600;
 constexpr std::string_view kWrongHost = "wrong-host.invalid";
 constexpr size_t kMaxCommonName = 64;
 constexpr const char* kLeafUsage = "critical,digitalSignature";

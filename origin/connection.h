@@ -89,7 +89,7 @@ class Connection final : public boost::intrusive::list_base_hook<
  private:
   // After so many bytes others get a turn, or one fast reader of a large body would make everybody
   // else's delays late.
-  static constexpr size_t kTurnBytes = 128 * 1024;
+  static constexpr size_t kTurnBytes = size_t{128} * 1024;
 
   friend class ConnectionList;
   using Want = TlsSession::Want;

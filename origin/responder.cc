@@ -17,7 +17,7 @@ constexpr double kSliceSeconds = 0.02;
 constexpr double kMinSlice = 4'096;
 constexpr double kMaxSlice = 256 * 1024;
 // A response that fits is sent with its head in one write, which is one TLS record.
-constexpr uint64_t kOneWrite = 15 * 1024;
+constexpr uint64_t kOneWrite = uint64_t{15} * 1024;
 // Bodies that are over sooner than this are not paced: a timer could not be that exact.
 constexpr Micros kLeastBodyTime{500};
 

@@ -16,7 +16,7 @@ namespace http = boost::beast::http;
 using Parser = http::request_parser<http::string_body>;
 
 constexpr uint32_t kHeaderLimit = 64 * 1024;
-constexpr uint64_t kRequestBodyLimit = 64 * 1024;
+constexpr uint64_t kRequestBodyLimit = uint64_t{64} * 1024;
 constexpr size_t kReadSize = 4'096;
 constexpr std::string_view kBadRequest =
     "HTTP/1.1 400 Bad Request\r\nServer: fetchbench-origin\r\nContent-Length: 0\r\n"
