@@ -2,6 +2,7 @@
 
 #include <ares.h>
 
+#include <array>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <chrono>
 #include <cstddef>
@@ -21,17 +22,21 @@ namespace fetchbench::native {
 // DNS by c-ares on one worker's io_context. Names are absolute: search domains are not applied, and
 // /etc/hosts is not read (both would be read anew for each lookup; see HostsFile).
 //
-// Lookups are bounded twice. All of them together by kMaxInFlight; and those younger than kFresh by
+// A query that has no answer is sent again by us and not by c-ares, which gives up a query over TCP
+// after its first try. All copies stay alive until the deadline, and the first answer counts; with
+// several servers each copy goes to the next one.
+//
+// Queries are bounded twice. All of them together by kMaxInFlight; and those younger than kFresh by
 // kMaxFresh, because a burst of answers must fit into one socket's receive buffer. A dead name
 // leaves the second bound after kFresh, so a few of them cannot starve the rest.
 class CaresResolver final : public DnsResolver {
  public:
-  static constexpr size_t kMaxInFlight = 8192;
+  static constexpr size_t kMaxInFlight = 16'384;
   static constexpr size_t kMaxFresh = 256;
   static constexpr std::chrono::milliseconds kFresh{250};
 
-  // `server` is "address:port" in c-ares' syntax, or empty for the system's. Queries are repeated
-  // so often that the last one gives up no earlier than `timeout`: a fetch's deadline rules.
+  // `server` is "address:port" in c-ares' syntax, or empty for the system's. No lookup is given up
+  // earlier than `timeout` after its start: a fetch's deadline rules.
   static absl::StatusOr<std::unique_ptr<CaresResolver>> Create(net::io_context& io,
                                                                const std::string& server,
                                                                std::chrono::milliseconds timeout);
@@ -47,14 +52,30 @@ class CaresResolver final : public DnsResolver {
  private:
   using Descriptor = net::posix::basic_stream_descriptor<Executor>;
 
-  struct Query {
-    CaresResolver* resolver;
+  // What was asked of us; kept by its queries and by repeats_.
+  struct Request {
     std::string host;
     Family family;
     DnsCallback done;
     SteadyTime started;
-    bool fresh = false;
+    int queries = 0;  // under way
+    int sent = 0;     // in all
+    bool finished = false;
+  };
+
+  // One copy of the request, known to c-ares.
+  struct Query {
+    CaresResolver* resolver;
+    std::shared_ptr<Request> request;
+    SteadyTime started;
+    bool fresh = true;
     std::list<Query*>::iterator fresh_position;
+  };
+
+  // Requests that are sent again when they are `after` old, oldest first.
+  struct Repeat {
+    std::chrono::milliseconds after;
+    std::deque<std::shared_ptr<Request>> waiting;
   };
 
   // One socket of c-ares, watched through Asio and owned by c-ares.
@@ -70,8 +91,9 @@ class CaresResolver final : public DnsResolver {
   absl::Status OpenChannel();
   void CloseChannel();
   void StartQueued();
-  void Start(std::unique_ptr<Query> query);
-  void Finish(std::unique_ptr<Query> query, DnsAnswer answer);
+  void Send(const std::shared_ptr<Request>& request);
+  void SendRepeats(SteadyTime now);
+  static void Finish(Request& request, DnsAnswer answer);
   void OnSocketState(ares_socket_t fd, bool read, bool write);
   void Rearm(const std::shared_ptr<Watch>& watch);
 
@@ -85,7 +107,9 @@ class CaresResolver final : public DnsResolver {
   bool broken_ = false;  // c-ares may keep a dead socket after a refused query
   size_t in_flight_ = 0;
   std::list<Query*> fresh_;
-  std::deque<std::unique_ptr<Query>> queued_;
+  std::deque<std::shared_ptr<Request>> queued_;
+  std::array<Repeat, 2> repeats_;
+  std::deque<std::shared_ptr<Request>> refused_;  // sent again at the next tick
   std::unordered_map<ares_socket_t, std::shared_ptr<Watch>> watches_;
 };
 

@@ -143,7 +143,12 @@ std::string LoopbackDns::Respond(const std::string& query, bool tcp) {
   const Question question = ParseQuestion(query);
   const auto it = names_.find(question.name);
   if (it == names_.end()) return Header(query, question, kNxDomain, 0, false);
-  const DnsScript& script = it->second;
+  DnsScript& script = it->second;
+  if (script.drop_first > 0) {
+    --script.drop_first;
+    return {};
+  }
+  if (tcp) std::this_thread::sleep_for(script.tcp_delay);
   if (question.type == kTypeAaaa && script.aaaa_silent) return {};
   switch (script.kind) {
     case DnsScript::Kind::kSilent:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,6 +19,8 @@ struct DnsScript {
   std::vector<std::string> v6 = {};  // addresses of AAAA answers
   bool aaaa_silent = false;
   uint32_t ttl = 60;
+  int drop_first = 0;  // queries that get no answer
+  std::chrono::milliseconds tcp_delay{0};
 };
 
 // A DNS server on 127.0.0.1, UDP and TCP, with scripted names; others do not exist.

@@ -165,6 +165,24 @@ TEST_F(FetchTest, TruncatedUdpAnswersAreAskedForByTcp) {
   ExpectOutcome(Fetch("http://tc.test:" + std::to_string(server.port()) + "/"), Outcome::kStatus);
 }
 
+TEST_F(FetchTest, ALostQueryIsSentAgain) {
+  const ScriptedServer server(Answer(kOk));
+  names_["lossy.test"] = DnsScript{.v4 = {"127.0.0.1"}, .drop_first = 2};
+  const Record record =
+      Fetch("http://lossy.test:" + std::to_string(server.port()) + "/", {"--ip", "v4"});
+  ExpectOutcome(record, Outcome::kStatus);
+  EXPECT_EQ(dns_->queries(), 3);
+}
+
+TEST_F(FetchTest, ASlowAnswerOverTcpIsWaitedFor) {
+  const ScriptedServer server(Answer(kOk));
+  names_["slowtcp.test"] = DnsScript{.kind = DnsScript::Kind::kTruncatedUdp,
+                                     .v4 = {"127.0.0.1"},
+                                     .tcp_delay = std::chrono::milliseconds(2500)};
+  ExpectOutcome(Fetch("http://slowtcp.test:" + std::to_string(server.port()) + "/", {"--ip", "v4"}),
+                Outcome::kStatus);
+}
+
 TEST_F(FetchTest, OneHostIsResolvedOnce) {
   const ScriptedServer server(Answer(kOk));
   std::string input;

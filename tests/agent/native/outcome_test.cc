@@ -97,6 +97,10 @@ TEST_F(OutcomeTest, DnsFailure) {
   }
 }
 
+TEST_F(OutcomeTest, AResolverThatIsNotThereIsADnsFailure) {
+  ExpectOutcome(Fetch("http://a.test/", {"--resolver", "127.0.0.1:1"}), Outcome::kDnsFailure);
+}
+
 TEST_F(OutcomeTest, DnsTimeoutIsTheDeadlineItself) {
   names_["silent.test"].kind = DnsScript::Kind::kSilent;
   const Record record = Fetch("http://silent.test/", {"--timeout", "0.7"});
