@@ -13,7 +13,7 @@
 namespace fetchbench::coordinator {
 
 // A chunk is written when it holds so many URLs or bytes.
-inline constexpr size_t kChunkUrls = 64;
+inline constexpr size_t kChunkUrls = 128;
 inline constexpr size_t kChunkBytes = 64 * 1024;
 // All chunks being filled together hold at most about this; then every one of them is written.
 inline constexpr size_t kMaxSpoolBufferBytes = size_t{32} << 20;

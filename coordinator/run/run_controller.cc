@@ -369,7 +369,8 @@ void RunController::Print(const Summary& summary) const {
 Task<ExitCode> RunController::GiveUp(absl::Status error) {
   engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
   co_await RunEngine::WaitEnd(engine_);
-  co_await RunEngine::CloseStore(engine_, false);
+  const absl::Status closed = co_await RunEngine::CloseStore(engine_, false);
+  if (!closed.ok()) spdlog::error("{}", std::string(closed.message()));
   co_return Report(error);
 }
 

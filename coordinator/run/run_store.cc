@@ -153,8 +153,10 @@ RunStore::~RunStore() { Abandon(); }
 
 void RunStore::Push(CommitBatch batch) {
   const std::lock_guard lock(mutex_);
+  const bool first = queue_.empty();
+  queued_rows_ += batch.records.size();
   queue_.push_back(std::move(batch));
-  work_.notify_one();
+  if (first || queued_rows_ >= kRowsWorthwhile) work_.notify_one();
 }
 
 absl::Status RunStore::Finish(bool build_index) {
@@ -181,6 +183,8 @@ void RunStore::Abandon() {
 std::vector<CommitBatch> RunStore::WaitForWork() {
   std::unique_lock lock(mutex_);
   work_.wait(lock, [this] { return !queue_.empty() || finish_ || abandon_; });
+  work_.wait_for(lock, kLinger,
+                 [this] { return queued_rows_ >= kRowsWorthwhile || finish_ || abandon_; });
   std::vector<CommitBatch> batches;
   size_t rows = 0;
   while (!abandon_ && !queue_.empty() && (rows == 0 || rows < kRowsPerTransaction)) {
@@ -188,6 +192,7 @@ std::vector<CommitBatch> RunStore::WaitForWork() {
     batches.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
+  queued_rows_ -= rows;
   return batches;
 }
 

@@ -36,8 +36,11 @@ namespace fetchbench::coordinator {
 // and not seen committed.
 class RunStore {
  public:
-  // A transaction ends when it holds so many rows, or when nothing more waits.
+  // A transaction holds so many rows at most. It begins when kRowsWorthwhile wait, or kLinger after
+  // the first of fewer: many small ones would cost more in switching threads than in writing.
   static constexpr size_t kRowsPerTransaction = 20'000;
+  static constexpr size_t kRowsWorthwhile = 5'000;
+  static constexpr std::chrono::milliseconds kLinger{10};
 
   // Both are called on the store's thread.
   struct Callbacks {
@@ -76,6 +79,7 @@ class RunStore {
   std::mutex mutex_;
   std::condition_variable work_;
   std::deque<CommitBatch> queue_;
+  size_t queued_rows_ = 0;
   bool finish_ = false;
   bool build_index_ = true;
   bool abandon_ = false;
