@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "agent/native/openssl_context.h"
 
 namespace fetchbench::native {
 namespace {
@@ -47,7 +48,7 @@ absl::StatusOr<TrustStore> TrustStore::Load(const std::string& ca_file) {
 }
 
 absl::StatusOr<TlsContext> TlsContext::Create(const TrustStore& trust) {
-  const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  const std::shared_ptr<SSL_CTX> context(NewClientContext(), SSL_CTX_free);
   if (context == nullptr) {
     return absl::InternalError(fmt::format("cannot create a TLS context ({})", LastError()));
   }
