@@ -10,6 +10,12 @@ namespace fetchbench {
 // Value of a field that the target did not tell.
 inline constexpr int64_t kNotTold = -1;
 
+// Every duration and byte count of a record is below: exact in a double, which JSON's numbers are,
+// and small enough that sums over all records of a run do not overflow by accident.
+inline constexpr int64_t kFigureLimit = int64_t{1} << 53;
+// The same for the number of redirects.
+inline constexpr int kRedirectsLimit = 1'000'000;
+
 // What happened to one URL; exactly one is stored per URL index of a run. Times are microseconds,
 // `start_us` since the Unix epoch in UTC. The URL itself travels beside the record: the coordinator
 // knows it by `index`.

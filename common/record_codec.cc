@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -37,11 +36,6 @@ class TextTable {
 };
 
 uint64_t Plus1(int64_t value) { return value < 0 ? 0 : static_cast<uint64_t>(value) + 1; }
-int64_t Minus1(uint64_t value) {
-  if (value == 0 || value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-    return kNotTold;
-  return static_cast<int64_t>(value - 1);
-}
 
 // Drops a column that holds only zeros: nobody told it.
 template <typename Column>
@@ -99,9 +93,14 @@ bool TextAt(const v1::RecordBatch& b, const Column& column, int i, std::string& 
   return true;
 }
 
-template <typename Column>
-int64_t ToldAt(const Column& column, int i) {
-  return column.empty() ? kNotTold : Minus1(column.Get(i));
+// Sets `figure` from entry i of a column that a target may leave out; false when it is out of
+// range.
+template <typename Column, typename Figure>
+bool ToldAt(const Column& column, int i, uint64_t limit, Figure& figure) {
+  if (column.empty() || column.Get(i) == 0) return true;
+  if (column.Get(i) > limit) return false;
+  figure = static_cast<Figure>(column.Get(i) - 1);
+  return true;
 }
 
 absl::Status DecodeTexts(const v1::RecordBatch& b, int i, Record& r) {
@@ -118,17 +117,22 @@ absl::Status DecodeNumbers(const v1::RecordBatch& b, int i, Record& r) {
   r.outcome = static_cast<Outcome>(outcome);
   if (b.status(i) > 999) return Wrong("status");
   r.status = static_cast<int>(b.status(i));
-  constexpr uint64_t kLimit = uint64_t{1} << 53;
+  if (r.outcome == Outcome::kStatus && r.status < 100) return Wrong("status");
+  constexpr auto kLimit = static_cast<uint64_t>(kFigureLimit);
   if (b.duration_us(i) >= kLimit) return Wrong("duration_us");
   if (b.body_bytes(i) >= kLimit) return Wrong("body_bytes");
   r.duration_us = static_cast<int64_t>(b.duration_us(i));
   r.body_bytes = static_cast<int64_t>(b.body_bytes(i));
-  r.dns_us = ToldAt(b.dns_us_plus1(), i);
-  r.connect_us = ToldAt(b.connect_us_plus1(), i);
-  r.tls_us = ToldAt(b.tls_us_plus1(), i);
-  r.first_byte_us = ToldAt(b.first_byte_us_plus1(), i);
-  r.wire_bytes = ToldAt(b.wire_bytes_plus1(), i);
-  r.redirects = b.redirects_plus1().empty() ? -1 : static_cast<int>(b.redirects_plus1(i)) - 1;
+  if (!ToldAt(b.dns_us_plus1(), i, kLimit, r.dns_us)) return Wrong("dns_us_plus1");
+  if (!ToldAt(b.connect_us_plus1(), i, kLimit, r.connect_us)) return Wrong("connect_us_plus1");
+  if (!ToldAt(b.tls_us_plus1(), i, kLimit, r.tls_us)) return Wrong("tls_us_plus1");
+  if (!ToldAt(b.first_byte_us_plus1(), i, kLimit, r.first_byte_us)) {
+    return Wrong("first_byte_us_plus1");
+  }
+  if (!ToldAt(b.wire_bytes_plus1(), i, kLimit, r.wire_bytes)) return Wrong("wire_bytes_plus1");
+  if (!ToldAt(b.redirects_plus1(), i, kRedirectsLimit, r.redirects)) {
+    return Wrong("redirects_plus1");
+  }
   return absl::OkStatus();
 }
 

@@ -111,7 +111,8 @@ bool ParseNumber(std::string_view text, Number& value) {
 // whole.
 void SetFailure(Record& r, std::string_view code) {
   const size_t colon = code.find(':');
-  const auto outcome = OutcomeFromName(code.substr(0, colon));
+  auto outcome = OutcomeFromName(code.substr(0, colon));
+  if (outcome == Outcome::kStatus) outcome.reset();  // the class of codes, and no failure
   r.outcome = outcome.value_or(Outcome::kClientError);
   if (!outcome) {
     r.error = std::string(code);
@@ -143,9 +144,15 @@ class Members {
 
   int64_t Integer(std::string_view name, int64_t missing) {
     const double value = Number(name, static_cast<double>(missing));
-    constexpr double kLimit = 9.0e15;  // every integer up to here is exact in a double
-    if (!(std::abs(value) < kLimit)) return Wrong(name), missing;
+    if (!(std::abs(value) < static_cast<double>(kFigureLimit))) return Wrong(name), missing;
     return static_cast<int64_t>(value);
+  }
+
+  // From `missing`, which is the least value that makes sense, to below `limit`.
+  int Small(std::string_view name, int missing, int limit) {
+    const int64_t value = Integer(name, missing);
+    if (value < missing || value >= limit) return Wrong(name), missing;
+    return static_cast<int>(value);
   }
 
   int64_t Us(std::string_view name) {
@@ -169,7 +176,7 @@ class Members {
 absl::Status FillFromMembers(Members& m, TargetLine& line) {
   Record& r = line.record;
   line.url = m.Text("url");
-  r.status = static_cast<int>(m.Integer("status", 0));
+  r.status = m.Small("status", 0, 1000);
   r.error = m.Text("error");
   const std::string outcome = m.Text("outcome");
   r.outcome = OutcomeFromName(outcome).value_or(Outcome::kUnspecified);
@@ -187,13 +194,12 @@ absl::Status FillFromMembers(Members& m, TargetLine& line) {
   r.first_byte_us = m.Us("first_byte_ms");
   r.body_bytes = m.Integer("body_bytes", 0);
   r.wire_bytes = m.Integer("wire_bytes", kNotTold);
-  r.redirects = static_cast<int>(m.Integer("redirects", kNotTold));
+  r.redirects = m.Small("redirects", kNotTold, kRedirectsLimit);
   r.remote_address = m.Text("remote_address");
   r.http_version = m.Text("http_version");
   r.tls_version = m.Text("tls_version");
   if (!m.wrong().empty()) return BadLine("wrong type or range of", m.wrong());
-  if (r.status < 0 || r.status > 999 || r.body_bytes < 0)
-    return BadLine("status or body_bytes", line.url);
+  if (r.body_bytes < 0) return BadLine("negative body_bytes", line.url);
   if (r.outcome == Outcome::kStatus && r.status < 100)
     return BadLine("outcome without status", line.url);
   return absl::OkStatus();
@@ -360,7 +366,7 @@ absl::StatusOr<TargetLine> ParsePlainLine(std::string_view line) {
   if (!ParseNumber(fields[2], ms) || !(ms >= 0 && ms < kLimitMs))
     return BadLine("bad duration", fields[2]);
   r.duration_us = UsFromMs(ms);
-  if (!ParseNumber(fields[3], r.body_bytes) || r.body_bytes < 0) {
+  if (!ParseNumber(fields[3], r.body_bytes) || r.body_bytes < 0 || r.body_bytes >= kFigureLimit) {
     return BadLine("bad body length", fields[3]);
   }
   return result;

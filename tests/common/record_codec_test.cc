@@ -1,11 +1,15 @@
 #include "common/record_codec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 namespace fetchbench {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::vector<Record> Typical(size_t n) {
   std::mt19937_64 random(1);
@@ -67,6 +71,23 @@ TEST(RecordCodecTest, HostileBatchesAreRefused) {
   huge.set_index_delta(1, std::numeric_limits<int64_t>::min());
   huge.set_start_delta_us(1, std::numeric_limits<int64_t>::max());
   EXPECT_TRUE(DecodeRecords(huge).ok());
+  v1::RecordBatch no_code = batch;
+  no_code.set_outcome(0, v1::OUTCOME_STATUS);
+  no_code.set_status(0, 0);
+  EXPECT_FALSE(DecodeRecords(no_code).ok());
+}
+
+TEST(RecordCodecTest, FiguresOutOfRangeAreRefusedAndNamed) {
+  const v1::RecordBatch batch = EncodeRecords(Typical(3));
+  v1::RecordBatch redirects = batch;
+  redirects.set_redirects_plus1(1, uint32_t{1} << 31);
+  EXPECT_THAT(DecodeRecords(redirects).status().message(), HasSubstr("redirects_plus1"));
+  v1::RecordBatch dns = batch;
+  dns.set_dns_us_plus1(1, std::numeric_limits<uint64_t>::max());
+  EXPECT_THAT(DecodeRecords(dns).status().message(), HasSubstr("dns_us_plus1"));
+  v1::RecordBatch wire = batch;
+  wire.set_wire_bytes_plus1(1, uint64_t{1} << 60);
+  EXPECT_THAT(DecodeRecords(wire).status().message(), HasSubstr("wire_bytes_plus1"));
 }
 
 }  // namespace

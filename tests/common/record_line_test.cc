@@ -62,6 +62,32 @@ TEST(PlainLineTest, MalformedLinesAreRefusedWithTheFieldNamed) {
               HasSubstr("body"));
 }
 
+// The agent packs every record that it accepts, and the coordinator refuses a batch with a figure
+// out of range: one such line must not cost the batch that it would travel in.
+TEST(PlainLineTest, WhatNoBatchCanCarryIsRefused) {
+  EXPECT_THAT(ParsePlainLine("u,200,2023-11-14T22:13:20Z,5,9223372036854775807").status().message(),
+              HasSubstr("body"));
+}
+
+TEST(PlainLineTest, TheWordStatusIsNoCode) {
+  const auto line = ParsePlainLine("u,status: fine,2023-11-14T22:13:20Z,5,0");
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->record.outcome, Outcome::kClientError);
+  EXPECT_EQ(line->record.error, "status: fine");
+}
+
+TEST(JsonLineTest, FiguresThatDoNotFitAreRefused) {
+  const auto parse = [](const std::string& member) {
+    return ParseJsonLine(R"({"url":"u","outcome":"timeout_in_body","start":"2023-11-14T22:13:20Z",)"
+                         R"("duration_ms":1,)" +
+                         member + "}");
+  };
+  EXPECT_TRUE(parse(R"("status":200)").ok());
+  EXPECT_FALSE(parse(R"("status":4294967496)").ok());  // 200 in 32 bits
+  EXPECT_FALSE(parse(R"("redirects":2147483648)").ok());
+  EXPECT_FALSE(parse(R"("redirects":2147483647)").ok());  // one more is sent
+}
+
 TEST(JsonLineTest, EveryFieldSurvivesTheRoundTrip) {
   Record r = Ok();
   r.dns_us = 1'001;
