@@ -86,6 +86,12 @@ std::size_t ResponseReader::Parser::on_body_impl(string_view body, error_code& e
   return Count(body, ec);
 }
 
+void ResponseReader::Parser::on_chunk_header_impl(std::uint64_t, string_view extensions,
+                                                  error_code& ec) {
+  // In a quoted string Beast lets line feeds pass.
+  if (extensions.find('\n') != string_view::npos) ec = http::error::bad_chunk_extension;
+}
+
 std::size_t ResponseReader::Parser::on_chunk_body_impl(std::uint64_t, string_view body,
                                                        error_code& ec) {
   return Count(body, ec);

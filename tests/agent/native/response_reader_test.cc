@@ -140,8 +140,9 @@ TEST(ResponseReaderTest, ContradictoryFramingIsMalformed) {
         "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"}) {
     ExpectFailure(head + fields + "\r\nok", Outcome::kResponseMalformed);
   }
-  for (const char* chunks : {"xyz\r\n", "-1\r\nx", "\r\n\r\n", "fffffffffffffffff\r\n",
-                             "2\r\nokay\r\n0\r\n\r\n", "2\nok\n0\n\n"}) {
+  for (const char* chunks :
+       {"xyz\r\n", "-1\r\nx", "\r\n\r\n", "fffffffffffffffff\r\n", "2\r\nokay\r\n0\r\n\r\n",
+        "2\nok\n0\n\n", "2;x=\"a\nb\"\r\nok\r\n0\r\n\r\n"}) {
     ExpectFailure(head + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
                   Outcome::kResponseMalformed);
   }
