@@ -13,6 +13,15 @@
 #include "agent/native/tls_context.h"
 
 namespace fetchbench::native {
+namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = "C++20, " __VERSION__;  // "Clang 14.0.6"
+#else
+constexpr const char* kCompiler = "C++20, g++ " __VERSION__;
+#endif
+
+}  // namespace
 
 std::string DescribeTarget() {
   namespace json = boost::json;
@@ -25,7 +34,7 @@ std::string DescribeTarget() {
   json::object facts;
   facts["name"] = "native";
   facts["version"] = FETCHBENCH_VERSION;
-  facts["runtime"] = fmt::format("C++20, g++/clang {}", __VERSION__);
+  facts["runtime"] = kCompiler;
   facts["libraries"] = std::move(libraries);
   facts["tls_library"] = TlsLibraryName();
   facts["tls_groups"] = TlsGroups();

@@ -4,6 +4,7 @@
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -14,11 +15,30 @@ namespace {
 
 constexpr long kDay = 24 * 60 * 60;  // NOLINT(google-runtime-int): X509_gmtime_adj takes it
 
-EVP_PKEY* NewKey() {
-  EVP_PKEY_CTX* context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nullptr);
+constexpr int kRsaBits = 2048;
+
+int LibraryType(KeyType type) {
+  switch (type) {
+    case KeyType::kRsa:
+      return EVP_PKEY_RSA;
+    case KeyType::kEd25519:
+      return EVP_PKEY_ED25519;
+    case KeyType::kP256:
+    case KeyType::kP384:
+      return EVP_PKEY_EC;
+  }
+  return EVP_PKEY_NONE;
+}
+
+EVP_PKEY* NewKey(KeyType type) {
+  EVP_PKEY_CTX* context = EVP_PKEY_CTX_new_id(LibraryType(type), nullptr);
   EVP_PKEY* key = nullptr;
   EVP_PKEY_keygen_init(context);
-  EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1);
+  if (type == KeyType::kRsa) EVP_PKEY_CTX_set_rsa_keygen_bits(context, kRsaBits);
+  if (type == KeyType::kP256 || type == KeyType::kP384) {
+    EVP_PKEY_CTX_set_ec_paramgen_curve_nid(
+        context, type == KeyType::kP256 ? NID_X9_62_prime256v1 : NID_secp384r1);
+  }
   EVP_PKEY_keygen(context, &key);
   EVP_PKEY_CTX_free(context);
   return key;
@@ -61,7 +81,7 @@ struct TestCa::Pair {
 };
 
 TestCa::TestCa() : ca_(std::make_unique<Pair>()) {
-  ca_->key = NewKey();
+  ca_->key = NewKey(KeyType::kP256);
   ca_->certificate = NewCertificate("fetchbench test CA", ca_->key);
   X509_set_issuer_name(ca_->certificate, X509_get_subject_name(ca_->certificate));
   AddExtension(ca_->certificate, NID_basic_constraints, "critical,CA:TRUE");
@@ -80,9 +100,10 @@ std::string TestCa::Pem() const {
   return pem;
 }
 
-std::shared_ptr<SSL_CTX> TestCa::ServerContext(const std::string& name, CertificateKind kind) {
+std::shared_ptr<SSL_CTX> TestCa::ServerContext(const std::string& name, CertificateKind kind,
+                                               KeyType key) {
   Pair leaf;
-  leaf.key = NewKey();
+  leaf.key = NewKey(key);
   leaf.certificate = NewCertificate("leaf", leaf.key);
   AddExtension(leaf.certificate, NID_subject_alt_name,
                (LooksLikeAddress(name) ? "IP:" : "DNS:") + name);

@@ -10,7 +10,11 @@ namespace fetchbench::testing {
 // What is wrong with a certificate on purpose.
 enum class CertificateKind { kGood, kExpired, kNotYetValid, kSelfSigned, kOtherCa };
 
-// A throw-away CA that lives in memory and issues P-256 certificates on the fly. Not thread-safe.
+// The kind of public key in a certificate.
+enum class KeyType { kP256, kP384, kRsa, kEd25519 };
+
+// A throw-away CA that lives in memory and issues certificates on the fly; its own key is P-256.
+// Not thread-safe.
 class TestCa {
  public:
   TestCa();
@@ -24,7 +28,8 @@ class TestCa {
   // A server context whose certificate names `name` (a host name, "*.example.test", or an IP
   // address).
   std::shared_ptr<SSL_CTX> ServerContext(const std::string& name,
-                                         CertificateKind kind = CertificateKind::kGood);
+                                         CertificateKind kind = CertificateKind::kGood,
+                                         KeyType key = KeyType::kP256);
 
   // A client context that trusts this CA alone and verifies.
   std::shared_ptr<SSL_CTX> ClientContext() const;

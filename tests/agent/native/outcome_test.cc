@@ -10,6 +10,7 @@ using testing::Answer;
 using testing::CertificateKind;
 using testing::DnsScript;
 using ::testing::HasSubstr;
+using testing::KeyType;
 using testing::ScriptedConnection;
 using testing::ScriptedServer;
 
@@ -66,6 +67,16 @@ TEST_F(OutcomeTest, StatusOverTls12AndAnAddressInTheCertificate) {
   const Record record = Fetch("https://127.0.0.1:" + std::to_string(server.port()) + "/");
   ExpectOutcome(record, Outcome::kStatus);
   EXPECT_EQ(record.tls_version, "1.2");
+}
+
+TEST_F(OutcomeTest, EveryKindOfKeyThatServersUseIsVerified) {
+  for (const KeyType key : {KeyType::kP256, KeyType::kP384, KeyType::kRsa, KeyType::kEd25519}) {
+    const auto good = ca_.ServerContext("a.test", CertificateKind::kGood, key);
+    ExpectOutcome(FetchTls(good, Answer(kOk)), Outcome::kStatus);
+    const auto bad = ca_.ServerContext("a.test", CertificateKind::kSelfSigned, key);
+    // A client may leave Ed25519 out of what it offers; it must never take a bad certificate.
+    EXPECT_NE(FetchTls(bad, Answer(kOk)).outcome, Outcome::kStatus);
+  }
 }
 
 TEST_F(OutcomeTest, InvalidUrl) {

@@ -161,6 +161,22 @@ TEST_F(ProgramTest, AConcurrencyBeyondTheDescriptorLimitIsRefused) {
   EXPECT_THAT(result.err, HasSubstr("256"));
 }
 
+TEST_F(ProgramTest, RunningOutOfDescriptorsEndsItWithoutAWrongRecord) {
+  const ScriptedServer silent([](ScriptedConnection& connection) { connection.WaitForClose(); });
+  // The program cannot know that half of its descriptors were taken before it began.
+  std::vector<int> inherited;
+  for (int i = 0; i < 100; ++i) inherited.push_back(dup(STDERR_FILENO));
+  ChildProgram child(FETCHBENCH_NATIVE_PATH, Arguments({"--concurrency", "100"}), {}, 200);
+  for (const int fd : inherited) close(fd);
+  std::string input;
+  for (int i = 0; i < 100; ++i) input += Url(silent) + "\n";
+  child.Write(input);
+  const auto result = child.Wait();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("Too many open files"));
+  EXPECT_EQ(result.out, "");
+}
+
 TEST_F(ProgramTest, AnUnreadableCaFileIsNamed) {
   const auto result = Run("", {"--ca-file", "/nonexistent.pem"});
   EXPECT_EQ(result.exit_code, 2);
