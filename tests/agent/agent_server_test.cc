@@ -13,6 +13,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -93,6 +94,14 @@ class AgentServerTest : public ::testing::Test {
       std::this_thread::sleep_for(milliseconds(20));
     }
     EXPECT_EQ(Describe().busy_run_id(), "");
+  }
+
+  // A shell script to stand in for a target's program.
+  std::string Script(const std::string& name, const std::string& commands) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\n" << commands << "\n";
+    chmod(path.c_str(), 0700);
+    return path;
   }
 
   static size_t Count(const RunResult& result, Outcome outcome) {
@@ -385,6 +394,23 @@ TEST_F(AgentServerTest, NumbersGoOnForACoordinatorThatTheAgentForgot) {
   EXPECT_EQ(r.last_seq, 78);
 }
 
+TEST_F(AgentServerTest, ReconnectDuringTheStartIsToldToTryAgain) {
+  config_.native_path = Script("slow", "sleep 1; exec '" + config_.native_path + "' \"$@\"");
+  Serve();
+  RunStream first(*stub_, MakeStart("r"));
+  grpc::Status refused;
+  bool started = false;
+  for (int i = 0; i < 1'000 && !started; ++i) {
+    RunStream again(*stub_, MakeStart("r"));
+    started = again.Read().has_value();
+    if (started) break;
+    refused = again.End();
+    ASSERT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_TRUE(started);
+}
+
 TEST_F(AgentServerTest, SlowCoordinatorIsHeldToTheOutboxAndLosesNothing) {
   config_.limits.outbox.high_bytes = 16 << 10;
   config_.limits.outbox.low_bytes = 8 << 10;
@@ -581,6 +607,21 @@ TEST_F(AgentServerTest, StopEndsARunUnderWayQuickly) {
   std::thread stopper([this] { server_->Stop(); });
   EXPECT_EQ(stream.End().error_code(), grpc::StatusCode::UNAVAILABLE);
   stopper.join();
+}
+
+TEST_F(AgentServerTest, StopWaitsForNoTargetThatDescribesItselfForEver) {
+  config_.native_path = Script("endless", "exec sleep 600");
+  config_.describe_patience = std::chrono::hours(1);
+  Serve();
+  grpc::ClientContext context;
+  v1::PrepareRequest request;
+  request.mutable_target()->set_name("native");
+  const auto reader = stub_->Prepare(&context, request);
+  v1::PrepareProgress progress;
+  ASSERT_TRUE(reader->Read(&progress));
+  server_->Stop();
+  EXPECT_FALSE(reader->Read(&progress));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST_F(AgentServerTest, SocketFolderMustBePrivate) {
