@@ -101,12 +101,13 @@ absl::StatusOr<v1::Start> TakeStart(absl::StatusOr<v1::CoordinatorMessage> first
   return std::move(*first->mutable_start());
 }
 
+// Whether these arrive makes no difference here: the coordinator's stream ends either way.
 Task<> SendRemains(ExecuteStream stream, v1::AgentMessage final) {
   v1::AgentMessage started;
   started.mutable_started()->set_resumed(true);
-  co_await stream.Write(std::move(started));
-  co_await stream.Write(std::move(final));
-  co_await stream.Finish(absl::OkStatus());
+  (co_await stream.Write(std::move(started))).IgnoreError();
+  (co_await stream.Write(std::move(final))).IgnoreError();
+  (co_await stream.Finish(absl::OkStatus())).IgnoreError();
 }
 
 }  // namespace
@@ -116,14 +117,14 @@ Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executo
   absl::StatusOr<v1::CoordinatorMessage> first = co_await stream.Read(deadline);
   absl::StatusOr<v1::Start> start = TakeStart(std::move(first));
   if (!start.ok()) {
-    co_await stream.Finish(start.status());
+    (co_await stream.Finish(start.status())).IgnoreError();
     co_return;
   }
   const uint64_t last_committed_seq = start->last_committed_seq();
   absl::StatusOr<RunKeeper::Opened> opened = co_await keeper.Open(std::move(*start));
   if (!opened.ok()) {
     spdlog::info("a stream is refused: {}", std::string(opened.status().message()));
-    co_await stream.Finish(opened.status());
+    (co_await stream.Finish(opened.status())).IgnoreError();
     co_return;
   }
   if (opened->final) {
