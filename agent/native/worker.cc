@@ -25,8 +25,8 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(
     std::function<void(const std::string&)> on_fatal) {
   auto tls = TlsContext::Create(trust);
   if (!tls.ok()) return tls.status();
-  std::unique_ptr<Worker> worker(new Worker(options, policy, *std::move(tls), clock, run_clock,
-                                            queue, writer, std::move(on_fatal)));
+  std::unique_ptr<Worker> worker(
+      new Worker(options, *std::move(tls), clock, run_clock, queue, writer, std::move(on_fatal)));
   auto resolver = CaresResolver::Create(worker->io_, options.resolver, policy.timeout);
   if (!resolver.ok()) return resolver.status();
   worker->resolver_ = *std::move(resolver);
@@ -37,11 +37,10 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(
   return worker;
 }
 
-Worker::Worker(const WorkerOptions& options, const FetchPolicy& policy, TlsContext tls,
-               const Clock& clock, const RunClock& run_clock, UrlQueue& queue, RecordWriter& writer,
+Worker::Worker(const WorkerOptions& options, TlsContext tls, const Clock& clock,
+               const RunClock& run_clock, UrlQueue& queue, RecordWriter& writer,
                std::function<void(const std::string&)> on_fatal)
     : options_(options),
-      policy_(policy),
       clock_(clock),
       run_clock_(run_clock),
       queue_(queue),

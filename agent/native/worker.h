@@ -51,8 +51,8 @@ class Worker {
                                  boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
                              boost::intrusive::constant_time_size<false>>;
 
-  Worker(const WorkerOptions& options, const FetchPolicy& policy, TlsContext tls,
-         const Clock& clock, const RunClock& run_clock, UrlQueue& queue, RecordWriter& writer,
+  Worker(const WorkerOptions& options, TlsContext tls, const Clock& clock,
+         const RunClock& run_clock, UrlQueue& queue, RecordWriter& writer,
          std::function<void(const std::string&)> on_fatal);
 
   void Pump();
@@ -66,7 +66,6 @@ class Worker {
   void FinishIfDone();
 
   const WorkerOptions options_;
-  const FetchPolicy& policy_;
   const Clock& clock_;
   const RunClock& run_clock_;
   UrlQueue& queue_;
