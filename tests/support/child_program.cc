@@ -36,21 +36,26 @@ int MillisecondsUntil(Clock::time_point end) {
   return static_cast<int>(std::max<int64_t>(left, 0));
 }
 
-[[noreturn]] void Exec(const std::string& path, const std::vector<std::string>& arguments,
-                       const std::map<std::string, std::string>& environment, size_t open_files) {
-  if (open_files != 0) {
-    const rlimit limit{open_files, open_files};
-    setrlimit(RLIMIT_NOFILE, &limit);
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> Environment(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!more.contains(text.substr(0, text.find('=')))) all.push_back(text);
   }
-  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  argv.push_back(const_cast<char*>(path.c_str()));
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const auto& [name, value] : more) {
+    std::string entry = name;
+    entry += '=';
+    entry += value;
+    all.push_back(std::move(entry));
   }
-  argv.push_back(nullptr);
-  execv(path.c_str(), argv.data());
-  _exit(127);
+  return all;
 }
 
 }  // namespace
@@ -66,13 +71,22 @@ ChildProgram::ChildProgram(const std::string& path, const std::vector<std::strin
       pipe2(err.data(), O_CLOEXEC) != 0) {
     std::abort();
   }
+  // Everything is made before the fork: other threads of a test may hold the allocator's locks.
+  std::vector<std::string> argument_texts = {path};
+  argument_texts.insert(argument_texts.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> argv = Pointers(argument_texts);
+  const std::vector<std::string> environment_texts = Environment(environment);
+  const std::vector<char*> envp = Pointers(environment_texts);
+  const rlimit limit{open_files, open_files};
   pid_ = fork();
   if (pid_ == 0) {
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
-    Exec(path, arguments, environment, open_files);
+    if (open_files != 0) setrlimit(RLIMIT_NOFILE, &limit);
+    execve(argv[0], argv.data(), envp.data());
+    _exit(127);
   }
   close(in[0]);
   close(out[1]);

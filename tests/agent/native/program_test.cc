@@ -162,6 +162,9 @@ TEST_F(ProgramTest, AConcurrencyBeyondTheDescriptorLimitIsRefused) {
 }
 
 TEST_F(ProgramTest, RunningOutOfDescriptorsEndsItWithoutAWrongRecord) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UBSan needs a pipe to look at a vptr, and takes one it cannot look at for bad";
+#endif
   const ScriptedServer silent([](ScriptedConnection& connection) { connection.WaitForClose(); });
   // The program cannot know that half of its descriptors were taken before it began.
   std::vector<int> inherited;
