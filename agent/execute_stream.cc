@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "common/spawn.h"
@@ -101,12 +102,21 @@ absl::StatusOr<v1::Start> TakeStart(absl::StatusOr<v1::CoordinatorMessage> first
   return std::move(*first->mutable_start());
 }
 
-Task<> SendRemains(ExecuteStream stream, v1::AgentMessage final) {
+// A stream that breaks here is no trouble: the last word is kept for the next one.
+Task<> SendRemains(ExecuteStream stream, RunKeeper& keeper, std::string run_id,
+                   v1::AgentMessage final) {
   v1::AgentMessage started;
   started.mutable_started()->set_resumed(true);
-  co_await stream.Write(std::move(started));
-  co_await stream.Write(std::move(final));
-  co_await stream.Finish(absl::OkStatus());
+  absl::Status sent = co_await stream.Write(std::move(started));
+  if (sent.ok()) sent = co_await stream.Write(std::move(final));
+  if (sent.ok()) sent = co_await stream.Finish(absl::OkStatus());
+  if (sent.ok()) keeper.Delivered(run_id);
+}
+
+// Ends a stream that gets no run. A coordinator that has left by now need not hear why.
+Task<> Refuse(ExecuteStream stream, absl::Status why) {
+  spdlog::info("a stream is refused: {}", std::string(why.message()));
+  [[maybe_unused]] const absl::Status heard = co_await stream.Finish(std::move(why));
 }
 
 }  // namespace
@@ -116,18 +126,18 @@ Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executo
   absl::StatusOr<v1::CoordinatorMessage> first = co_await stream.Read(deadline);
   absl::StatusOr<v1::Start> start = TakeStart(std::move(first));
   if (!start.ok()) {
-    co_await stream.Finish(start.status());
+    co_await Refuse(std::move(stream), start.status());
     co_return;
   }
+  const std::string run_id = start->run_id();
   const uint64_t last_committed_seq = start->last_committed_seq();
   absl::StatusOr<RunKeeper::Opened> opened = co_await keeper.Open(std::move(*start));
   if (!opened.ok()) {
-    spdlog::info("a stream is refused: {}", std::string(opened.status().message()));
-    co_await stream.Finish(opened.status());
+    co_await Refuse(std::move(stream), opened.status());
     co_return;
   }
   if (opened->final) {
-    co_await SendRemains(std::move(stream), std::move(*opened->final));
+    co_await SendRemains(std::move(stream), keeper, run_id, std::move(*opened->final));
     co_return;
   }
   auto session = std::make_shared<Session>(std::move(stream), opened->run, loop);

@@ -226,6 +226,7 @@ void RunExecutor::Tick() {
 
 void RunExecutor::CountStall() {
   const bool stalls = outbox_.stalled() && phase_ != Phase::kEnded;
+  if (!stalls && !stalled_since_) return;  // the usual case, asked for each record
   const SteadyTime now = clock_.Now();
   if (stalled_since_) stalled_ += duration_cast<microseconds>(now - *stalled_since_);
   stalled_since_ = stalls ? std::optional(now) : std::nullopt;

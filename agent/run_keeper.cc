@@ -55,7 +55,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
     co_return opened;
   }
   if (absl::Status s = CheckFree(start.run_id()); !s.ok()) co_return s;
-  if (std::optional<v1::AgentMessage> final = TakeRemains(start)) {
+  if (std::optional<v1::AgentMessage> final = RemainsOf(start)) {
     Opened opened;
     opened.final = std::move(final);
     opened.resumed = true;
@@ -68,14 +68,14 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   co_return opened;
 }
 
-std::optional<v1::AgentMessage> RunKeeper::TakeRemains(const v1::Start& start) {
+std::optional<v1::AgentMessage> RunKeeper::RemainsOf(const v1::Start& start) {
   if (!remains_ || remains_->run_id != start.run_id()) return std::nullopt;
-  std::optional<Remains> remains = std::exchange(remains_, std::nullopt);
   // Another position or a later hour: a run that is resumed with new leases, not a reconnect.
-  if (remains->last_seq != start.last_committed_seq() || clock_.Now() > remains->until) {
+  if (remains_->last_seq != start.last_committed_seq() || clock_.Now() > remains_->until) {
+    remains_.reset();
     return std::nullopt;
   }
-  return std::move(remains->final);
+  return remains_->final;  // kept: this stream may break too
 }
 
 absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
@@ -85,9 +85,12 @@ absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
     return absl::ResourceExhaustedError(
         fmt::format("busy with run {} since {}", run_->id(), since));
   }
+  // A coordinator that lost its connection meanwhile is to come again, not to give this agent up.
+  if (!opening_.empty() && opening_ == run_id) {
+    return absl::UnavailableError(fmt::format("run {} is still being started: try again", run_id));
+  }
   if (!opening_.empty()) {
-    return absl::ResourceExhaustedError(
-        fmt::format("busy with starting run {}{}", opening_, opening_ == run_id ? " already" : ""));
+    return absl::ResourceExhaustedError(fmt::format("busy with starting run {}", opening_));
   }
   return absl::OkStatus();
 }
@@ -183,8 +186,9 @@ Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::Facts(v1::TargetSpec target) {
       cached_facts_->changed.tv_nsec == info.st_mtim.tv_nsec) {
     co_return cached_facts_->facts;
   }
-  absl::StatusOr<v1::TargetFacts> facts = co_await DescribeTarget(
-      loop_, config_.native_path, config_.child_cpus, config_.describe_patience);
+  absl::StatusOr<v1::TargetFacts> facts =
+      co_await DescribeTarget(loop_, config_.native_path, config_.child_cpus,
+                              config_.describe_patience, [this] { return shutting_down_; });
   if (!facts.ok()) co_return WithHint(facts.status());
   cached_facts_ = CachedFacts{info.st_mtim, *facts};
   co_return std::move(facts);

@@ -29,7 +29,8 @@ class RunKeeper {
   };
 
   // The run of `start`: under way already, or started now. ResourceExhausted: busy with another
-  // one. InvalidArgument, NotFound and others: it cannot be started, and why.
+  // one. Unavailable: try again. InvalidArgument, NotFound and others: it cannot be started, and
+  // why.
   Task<absl::StatusOr<Opened>> Open(v1::Start start);
 
   // The last message of this run is about to be sent. From now on the agent is free: a coordinator
@@ -62,7 +63,7 @@ class RunKeeper {
     SteadyTime until;
   };
 
-  std::optional<v1::AgentMessage> TakeRemains(const v1::Start& start);
+  std::optional<v1::AgentMessage> RemainsOf(const v1::Start& start);
   absl::Status CheckFree(const std::string& run_id) const;
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
   Task<> Watch(std::shared_ptr<ActiveRun> run);

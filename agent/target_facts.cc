@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kMaxDescriptionBytes = 64 << 10;
+constexpr std::chrono::milliseconds kStopPoll{100};
 
 std::string Member(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
@@ -73,7 +75,8 @@ absl::StatusOr<v1::TargetFacts> ParseTargetFacts(std::string_view text) {
 
 Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, std::string program,
                                                      std::vector<int> cpus,
-                                                     std::chrono::milliseconds patience) {
+                                                     std::chrono::milliseconds patience,
+                                                     std::function<bool()> stopping) {
   Collector collector(loop);
   ChildProcess child(loop, std::move(cpus));  // destroyed first: the collector outlives it
   TargetCommand command;
@@ -81,7 +84,15 @@ Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, 
   command.environ = TargetEnvironment();
   if (absl::Status s = child.Start(command, collector); !s.ok()) co_return s;
   child.CloseInput();
-  co_await collector.ended.WaitUntil(std::chrono::steady_clock::now() + patience);
+  const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
+  SteadyTime now = std::chrono::steady_clock::now();
+  while (!collector.exit && !stopping() && now < deadline) {
+    co_await collector.ended.WaitUntil(std::min(deadline, now + kStopPoll));
+    now = std::chrono::steady_clock::now();
+  }
+  if (!collector.exit && stopping()) {
+    co_return absl::UnavailableError("the agent is shutting down");
+  }
   if (!collector.exit) {
     co_return absl::DeadlineExceededError(
         fmt::format("{} --describe did not end within {} ms", program, patience.count()));

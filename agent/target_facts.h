@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,11 @@ namespace fetchbench::agent {
 absl::StatusOr<v1::TargetFacts> ParseTargetFacts(std::string_view text);
 
 // Runs `program --describe` as a child on the loop. An error names the program and says what was
-// wrong.
+// wrong. `stopping` is asked every 100 ms; when it says so the child is killed, and the error is
+// Unavailable.
 Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, std::string program,
                                                      std::vector<int> cpus,
-                                                     std::chrono::milliseconds patience);
+                                                     std::chrono::milliseconds patience,
+                                                     std::function<bool()> stopping);
 
 }  // namespace fetchbench::agent

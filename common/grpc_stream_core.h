@@ -81,10 +81,9 @@ class StreamCore : public std::enable_shared_from_this<StreamCore<Out, In>> {
     co_return absl::OkStatus();
   }
 
-  // The final status, once gRPC has let go of the call. One waiter at a time.
-  static Task<absl::Status> WaitDone(Self self) {
+  // Until gRPC has let go of the call. One waiter at a time.
+  static Task<> WaitDone(Self self) {
     while (!self->done_) co_await self->done_wakeup_.WaitUntil();
-    co_return self->end_status_;
   }
 
   // Ends the call at once; what is in the inbox can still be read.

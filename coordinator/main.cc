@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto options = ParseOptions(arguments, ProcessEnvironment(), TargetNames());
+  const auto options = ParseOptions(arguments, ProcessEnvironment(), KnownTargets());
   if (!options.ok()) {
     fmt::print(stderr, "coordinator: {}\n", std::string(options.status().message()));
     return static_cast<int>(ExitCode::kUsage);

@@ -135,7 +135,7 @@ CommandParts PartsOf(const std::string& name, Options& options,
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env,
-                                     const std::vector<std::string>& targets) {
+                                     const std::vector<TargetInfo>& targets) {
   Options options;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
@@ -153,7 +153,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                              DidYouMean(name, names)));
   }
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  const CommandParts parts = PartsOf(name, options, targets);
+  const CommandParts parts = PartsOf(name, options, TargetNames(targets));
   if (WantsHelp(rest)) {
     options.text = name == "run" ? RunManual(parts.settings) : CommandManual(name, parts.settings);
     return options;
@@ -165,6 +165,9 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   if (options.agents.empty()) options.agents = {"127.0.0.1:7311"};
   if (options.command == Command::kRun) {
     if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
+    if (options.run.concurrency == 0) {
+      options.run.concurrency = FindTarget(targets, options.run.target)->concurrency;
+    }
   }
   return options;
 }

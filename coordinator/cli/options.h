@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/cli/targets.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text_style.h"
 
@@ -22,7 +23,7 @@ struct RunOptions {
   Web web = Web::kSim;
   std::string profile = "published";  // name or file; with kSim
   std::string origin;                 // "host:port" of a control endpoint; empty: start one here
-  uint32_t concurrency = 10;          // for each agent
+  uint32_t concurrency = 0;           // for each agent; ParseOptions fills in the target's own
   uint64_t limit = std::numeric_limits<uint64_t>::max();
   std::chrono::microseconds duration{0};  // 0: no limit
   std::chrono::milliseconds timeout{5000};
@@ -57,6 +58,6 @@ struct Options {
 // that names what is wrong, where it came from, and what was probably meant. Pure.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env,
-                                     const std::vector<std::string>& targets);
+                                     const std::vector<TargetInfo>& targets);
 
 }  // namespace fetchbench::coordinator

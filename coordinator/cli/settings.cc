@@ -167,11 +167,12 @@ void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
                [&run](const std::string& t) {
                  return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
                }});
-  s.push_back({"--concurrency", "N", "CONCURRENCY",
-               "Requests in flight at most, for each agent. Default: 10.", false,
-               [&run](const std::string& t) {
-                 return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
-               }});
+  s.push_back(
+      {"--concurrency", "N", "CONCURRENCY",
+       "Requests in flight at most, for each agent. Default: the target's own, 150 for native.",
+       false, [&run](const std::string& t) {
+         return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
+       }});
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
                "included. Default: 5.",

@@ -5,18 +5,18 @@
 namespace fetchbench::coordinator {
 
 const std::vector<TargetInfo>& KnownTargets() {
-  static const std::vector<TargetInfo> targets{{"native", "C++", "Beast"}};
+  static const std::vector<TargetInfo> targets{{"native", "C++", "Beast", 150}};
   return targets;
 }
 
-std::vector<std::string> TargetNames() {
+std::vector<std::string> TargetNames(const std::vector<TargetInfo>& targets) {
   std::vector<std::string> names;
-  for (const TargetInfo& target : KnownTargets()) names.push_back(target.name);
+  for (const TargetInfo& target : targets) names.push_back(target.name);
   return names;
 }
 
-const TargetInfo* FindTarget(std::string_view name) {
-  for (const TargetInfo& target : KnownTargets()) {
+const TargetInfo* FindTarget(const std::vector<TargetInfo>& targets, std::string_view name) {
+  for (const TargetInfo& target : targets) {
     if (target.name == name) return &target;
   }
   return nullptr;
@@ -25,7 +25,8 @@ const TargetInfo* FindTarget(std::string_view name) {
 std::string TargetsText() {
   std::string text;
   for (const TargetInfo& target : KnownTargets()) {
-    text += fmt::format("{:<12} {:<8} {}\n", target.name, target.language, target.method);
+    text += fmt::format("{:<12} {:<8} {:<12} concurrency {}\n", target.name, target.language,
+                        target.method, target.concurrency);
   }
   return text;
 }

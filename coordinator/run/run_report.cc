@@ -94,7 +94,7 @@ RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
   f.version = FETCHBENCH_VERSION;
   f.started_at = Rfc3339(identity.started_us);
   f.target = options.target;
-  if (const TargetInfo* info = FindTarget(options.target)) {
+  if (const TargetInfo* info = FindTarget(KnownTargets(), options.target)) {
     f.language = info->language;
     f.method = info->method;
   }

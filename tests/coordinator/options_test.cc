@@ -22,7 +22,8 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments,
     const auto it = variables.find(std::string(name));
     return it == variables.end() ? std::nullopt : std::optional(it->second);
   };
-  return ParseOptions(arguments, env, {"native", "rust/reqwest"});
+  return ParseOptions(arguments, env,
+                      {{"native", "C++", "Beast", 150}, {"rust/reqwest", "Rust", "reqwest"}});
 }
 
 RunOptions ParseRun(std::vector<std::string> arguments, const Variables& variables = {}) {
@@ -38,10 +39,16 @@ std::string ErrorOf(const std::vector<std::string>& arguments, const Variables& 
   return std::string(options.status().message());
 }
 
+TEST(OptionsTest, ATargetThatNamesNoConcurrencyGetsTen) {
+  const auto options = Parse({"run", "--target", "rust/reqwest"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->run.concurrency, 10u);
+}
+
 TEST(OptionsTest, HasDocumentedDefaults) {
   const RunOptions run = ParseRun({});
   EXPECT_EQ(run.urls, "-");
-  EXPECT_EQ(run.concurrency, 10u);
+  EXPECT_EQ(run.concurrency, 150u) << "the target's own";
   EXPECT_EQ(run.timeout, milliseconds(5000));
   EXPECT_EQ(run.duration.count(), 0);
   EXPECT_EQ(run.web, Web::kSim);
@@ -71,7 +78,7 @@ TEST(OptionsTest, AnOptionWinsOverItsVariable) {
 }
 
 TEST(OptionsTest, AnEmptyVariableIsNone) {
-  EXPECT_EQ(ParseRun({}, {{"CONCURRENCY", ""}}).concurrency, 10u);
+  EXPECT_EQ(ParseRun({}, {{"CONCURRENCY", ""}}).concurrency, 150u);
 }
 
 TEST(OptionsTest, NamesWhereAWrongValueCameFrom) {

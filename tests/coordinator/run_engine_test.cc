@@ -97,7 +97,7 @@ class RunEngineTest : public ::testing::Test {
     EXPECT_TRUE(result.counts.Balanced());
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   const TempFolder folder_;
   EngineOptions options_{.grace = milliseconds(500),
                          .session = {.silence = milliseconds(5000),

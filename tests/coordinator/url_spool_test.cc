@@ -1,5 +1,6 @@
 #include "coordinator/input/url_spool.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -100,7 +101,7 @@ TEST(UrlSpoolTest, HoldsLongUrlsInBoundedChunks) {
   const std::string tail(60'000, 'x');
   for (uint64_t i = 0; i < 2000; ++i) {
     const std::string host = "h" + std::to_string(i) + ".example";
-    ASSERT_TRUE((*spool)->Add(i, "https://" + host + "/" + tail, host).ok());
+    ASSERT_TRUE((*spool)->Add(i, fmt::format("https://{}/{}", host, tail), host).ok());
   }
   ASSERT_TRUE((*spool)->Finish().ok());
   uint64_t urls = 0;

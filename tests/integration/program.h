@@ -16,8 +16,8 @@ namespace fetchbench::test {
 class Program {
  public:
   // `environment` is added to ours; a variable with an empty value is removed.
-  Program(const std::vector<std::string>& arguments,
-          const std::map<std::string, std::string>& environment = {});
+  explicit Program(const std::vector<std::string>& arguments,
+                   const std::map<std::string, std::string>& environment = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

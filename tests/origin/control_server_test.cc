@@ -8,9 +8,6 @@
 namespace fetchbench::origin {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-
 namespace json = boost::json;
 
 TEST(ControlServerTest, TellsItsConfiguration) {

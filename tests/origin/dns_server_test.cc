@@ -37,7 +37,7 @@ uint32_t LastAddress(const std::string& reply) {
 class UdpClient {
  public:
   explicit UdpClient(const net::ip::udp::endpoint& to) : fd_(socket(AF_INET, SOCK_DGRAM, 0)) {
-    connect(fd_, to.data(), static_cast<socklen_t>(to.size()));
+    EXPECT_EQ(connect(fd_, to.data(), static_cast<socklen_t>(to.size())), 0);
   }
   ~UdpClient() { close(fd_); }
   UdpClient(const UdpClient&) = delete;

@@ -9,7 +9,6 @@
 namespace fetchbench::origin {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 void ExpectStillServing(RunningOrigin& origin) {

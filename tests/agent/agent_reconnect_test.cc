@@ -1,0 +1,194 @@
+// Coordinators that come second, come back, stay away or are slow.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/agent/agent_server_fixture.h"
+
+namespace fetchbench::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using test::Drive;
+using test::MakeStart;
+using test::MakeUrls;
+using test::RunResult;
+using test::RunStream;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST_F(AgentServerTest, SecondRunIsToldWhichOneItMustWaitFor) {
+  Serve();
+  RunStream first(*stub_, MakeStart("first"));
+  ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  EXPECT_EQ(Describe().busy_run_id(), "first");
+  EXPECT_GT(Describe().busy_since_us(), 0);
+  RunStream second(*stub_, MakeStart("second"));
+  const grpc::Status status = second.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("busy with run first since 20"));
+  EXPECT_TRUE(Drive(first, MakeUrls(10)).status.ok());
+}
+
+TEST_F(AgentServerTest, ReconnectNeitherLosesNorDoublesRecords) {
+  Serve();
+  const auto urls = MakeUrls(3'000);
+  size_t next = 0;
+  std::map<uint64_t, Record> all;
+  uint64_t committed = 0;
+  bool finished = false;
+  for (int life = 0; life < 50 && !finished; ++life) {
+    const auto stub = MakeStub();
+    v1::Start start = MakeStart("r");
+    start.set_last_committed_seq(committed);
+    RunStream stream(*stub, start);
+    if (next == urls.size()) stream.SendFinish();
+    int batches = 0;
+    // Dies at its third batch: what it had acknowledged before may or may not have arrived.
+    const RunResult r = Drive(stream, urls, next, [&](const RunResult& so_far) {
+      return so_far.last_seq > committed && ++batches > 40;
+    });
+    EXPECT_FALSE(r.seq_gap);
+    EXPECT_EQ(r.started->resumed(), life > 0);
+    committed = std::max(committed, r.last_seq);
+    for (const auto& [index, record] : r.records) {
+      EXPECT_TRUE(all.try_emplace(index, record).second) << "index " << index << " came twice";
+    }
+    finished = r.finished.has_value();
+    stream.Abort();
+    // A lease that was not received is sent again.
+    if (!finished) {
+      RunStream peek(*stub, [&] {
+        v1::Start again = start;
+        again.set_last_committed_seq(committed);
+        return again;
+      }());
+      const auto started = peek.ReadUntil(v1::AgentMessage::kStarted);
+      ASSERT_TRUE(started.has_value()) << peek.End().error_message();
+      EXPECT_TRUE(started->started().resumed());
+    }
+  }
+  EXPECT_TRUE(finished);
+  EXPECT_THAT(all, SizeIs(urls.size()));
+}
+
+TEST_F(AgentServerTest, NewStreamTakesOverFromOneThatStillHangs) {
+  Serve();
+  RunStream old_stream(*stub_, MakeStart("r"));
+  ASSERT_TRUE(old_stream.ReadUntil(v1::AgentMessage::kCredit));
+  ASSERT_TRUE(old_stream.SendLease(5, 0, MakeUrls(3)));
+  const auto batch = old_stream.ReadUntil(v1::AgentMessage::kBatch);
+  ASSERT_TRUE(batch.has_value());
+  RunStream new_stream(*stub_, MakeStart("r"));
+  const auto started = new_stream.ReadUntil(v1::AgentMessage::kStarted);
+  ASSERT_TRUE(started.has_value());
+  EXPECT_TRUE(started->started().resumed());
+  EXPECT_THAT(started->started().held_lease_ids(), Contains(5));
+  EXPECT_EQ(old_stream.End().error_code(), grpc::StatusCode::ABORTED);
+  const auto again = new_stream.ReadUntil(v1::AgentMessage::kBatch);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->batch().seq(), batch->batch().seq());
+  new_stream.SendAck(again->batch().seq());
+  EXPECT_TRUE(Drive(new_stream, {}).finished.has_value());
+}
+
+TEST_F(AgentServerTest, OrphanIsDroppedAndTheAgentFree) {
+  config_.orphan_timeout = milliseconds(300);
+  Serve();
+  {
+    RunStream stream(*stub_, MakeStart("r", "deaf ignore-term"));
+    ASSERT_TRUE(stream.ReadUntil(v1::AgentMessage::kStarted));
+    stream.Abort();
+  }
+  WaitUntilFree();
+  EXPECT_THAT(Run(MakeStart("next"), MakeUrls(5)).records, SizeIs(5));
+}
+
+TEST_F(AgentServerTest, StartMayShortenTheOrphanTimeout) {
+  Serve();
+  v1::Start start = MakeStart("r");
+  start.set_orphan_timeout_ms(200);
+  {
+    RunStream stream(*stub_, start);
+    ASSERT_TRUE(stream.ReadUntil(v1::AgentMessage::kStarted));
+  }
+  WaitUntilFree();
+}
+
+TEST_F(AgentServerTest, NumbersGoOnForACoordinatorThatTheAgentForgot) {
+  Serve();
+  v1::Start start = MakeStart("r");
+  start.set_last_committed_seq(77);
+  const RunResult r = Run(start, MakeUrls(10));
+  EXPECT_FALSE(r.started->resumed());
+  EXPECT_EQ(r.last_seq, 78);
+}
+
+TEST_F(AgentServerTest, ReconnectDuringTheStartIsToldToTryAgain) {
+  config_.native_path = Script("slow", "sleep 1; exec '" + config_.native_path + "' \"$@\"");
+  Serve();
+  RunStream first(*stub_, MakeStart("r"));
+  grpc::Status refused;
+  bool started = false;
+  for (int i = 0; i < 1'000 && !started; ++i) {
+    RunStream again(*stub_, MakeStart("r"));
+    started = again.Read().has_value();
+    if (started) break;
+    refused = again.End();
+    ASSERT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_TRUE(started);
+}
+
+TEST_F(AgentServerTest, SlowCoordinatorIsHeldToTheOutboxAndLosesNothing) {
+  config_.limits.outbox.high_bytes = 16 << 10;
+  config_.limits.outbox.low_bytes = 8 << 10;
+  Serve();
+  const auto urls = MakeUrls(3'000);
+  RunStream stream(*stub_, MakeStart("r"));
+  size_t next = 0;
+  size_t unacknowledged = 0;
+  uint64_t seq = 0;
+  std::optional<v1::Finished> finished;
+  uint64_t records = 0;
+  while (auto message = stream.Read()) {
+    if (message->has_credit() && next < urls.size()) {
+      const size_t n = std::min<size_t>(message->credit().urls(), urls.size() - next);
+      stream.SendLease(next + 1, next,
+                       {urls.begin() + static_cast<ptrdiff_t>(next),
+                        urls.begin() + static_cast<ptrdiff_t>(next + n)});
+      next += n;
+      if (next == urls.size()) stream.SendFinish();
+    }
+    if (message->has_batch()) {
+      seq = message->batch().seq();
+      unacknowledged += static_cast<size_t>(message->batch().records().index_delta_size());
+      records += static_cast<uint64_t>(message->batch().records().index_delta_size());
+      EXPECT_LT(unacknowledged, 1'500U) << "the agent stops feeding when nobody acknowledges";
+    }
+    // Acknowledges only now and then: at each progress message.
+    if (message->has_progress()) {
+      stream.SendAck(seq);
+      unacknowledged = 0;
+    }
+    if (message->has_finished()) finished = message->finished();
+  }
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(records, 3'000);
+  EXPECT_GT(finished->stalled_us(), 0);
+}
+
+}  // namespace
+}  // namespace fetchbench::agent

@@ -1,0 +1,88 @@
+#include "agent/run_keeper.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <utility>
+
+#include "tests/support/fake_clock.h"
+
+namespace fetchbench::agent {
+namespace {
+
+class RunKeeperTest : public ::testing::Test {
+ protected:
+  RunKeeperTest() {
+    signal(SIGPIPE, SIG_IGN);
+    start_.set_run_id("r");
+    start_.mutable_target()->set_name("native");
+    start_.mutable_options()->set_concurrency(1);
+    start_.mutable_options()->set_timeout_ms(1'000);
+  }
+  ~RunKeeperTest() override {
+    keeper_.ShutDown();
+    io_.run();
+  }
+
+  static AgentConfig Config() {
+    AgentConfig config;
+    config.native_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() /
+                         "fetchbench-scripted-target";
+    return config;
+  }
+
+  RunKeeper::Opened Open() {
+    auto future = net::co_spawn(io_, keeper_.Open(start_), net::use_future);
+    while (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io_.run_one();
+    absl::StatusOr<RunKeeper::Opened> opened = future.get();
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return opened.ok() ? std::move(*opened) : RunKeeper::Opened();
+  }
+
+  test::FakeClock clock_;
+  net::io_context io_{1};
+  RunKeeper keeper_{Config(), clock_, io_.get_executor()};
+  v1::Start start_;
+};
+
+TEST_F(RunKeeperTest, LastWordIsKeptUntilItIsDelivered) {
+  const RunKeeper::Opened opened = Open();
+  ASSERT_TRUE(opened.run);
+  v1::AgentMessage last_word;
+  last_word.mutable_finished()->set_records(5);
+  last_word.mutable_finished()->set_last_seq(3);
+  keeper_.Conclude(opened.run, last_word);
+  start_.set_last_committed_seq(3);
+  for (int i = 0; i < 3; ++i) {  // each of these streams breaks before it was read
+    const RunKeeper::Opened again = Open();
+    ASSERT_TRUE(again.final.has_value());
+    EXPECT_TRUE(again.resumed);
+    EXPECT_EQ(again.final->finished().records(), 5);
+  }
+  keeper_.Delivered("r");
+  const RunKeeper::Opened fresh = Open();
+  EXPECT_FALSE(fresh.final.has_value());
+  EXPECT_TRUE(fresh.run);
+  EXPECT_FALSE(fresh.resumed);
+}
+
+TEST_F(RunKeeperTest, LastWordIsNotForACoordinatorWithAnotherPosition) {
+  const RunKeeper::Opened opened = Open();
+  ASSERT_TRUE(opened.run);
+  v1::AgentMessage last_word;
+  last_word.mutable_finished()->set_last_seq(3);
+  keeper_.Conclude(opened.run, last_word);
+  start_.set_last_committed_seq(2);
+  const RunKeeper::Opened fresh = Open();
+  EXPECT_FALSE(fresh.final.has_value());
+  EXPECT_TRUE(fresh.run);
+}
+
+}  // namespace
+}  // namespace fetchbench::agent
