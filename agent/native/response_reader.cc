@@ -38,14 +38,6 @@ bool HasBareLf(std::string_view bytes) {
   return false;
 }
 
-// Beast 1.81 asserts that it sees a last chunk whole once it has seen its size: "0\r\n" CRLF at
-// least.
-constexpr size_t kShortestLastChunk = 5;
-
-bool MayBeginLastChunk(std::string_view bytes) {
-  return bytes.size() < kShortestLastChunk && bytes.starts_with('0');
-}
-
 // The header section as Beast wants it: CRLF everywhere, and a space after the status code.
 std::string Normalized(std::string_view head) {
   std::string out;
@@ -197,7 +189,6 @@ void ResponseReader::FeedBody(std::string_view bytes, error_code& ec) {
     bytes = joined;
   }
   while (!bytes.empty() && !parser_->is_done()) {
-    if (parser_->chunked() && MayBeginLastChunk(bytes)) break;
     const size_t n = parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), ec);
     bytes.remove_prefix(n);
     if (ec == http::error::need_more) {
