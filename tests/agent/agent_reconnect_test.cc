@@ -71,6 +71,7 @@ TEST_F(AgentServerTest, ReconnectNeitherLosesNorDoublesRecords) {
   std::vector<std::vector<SentLease>> sent;
   for (int life = 0; life < 50 && !finished; ++life) {
     uint64_t first = next;
+    const bool all_lent = next == urls.size();
     const auto stub = MakeStub();
     v1::Start start = MakeStart("r");
     start.set_last_committed_seq(committed);
@@ -89,7 +90,9 @@ TEST_F(AgentServerTest, ReconnectNeitherLosesNorDoublesRecords) {
     }
     ASSERT_EQ(first, next);
     EXPECT_FALSE(r.seq_gap);
-    EXPECT_EQ(r.started->resumed(), life > 0);
+    // With all lent, the last stream may have broken after the run's end: then there is none to
+    // resume.
+    if (!all_lent) EXPECT_EQ(r.started->resumed(), life > 0);
     committed = std::max(committed, r.last_seq);
     for (const auto& [index, record] : r.records) {
       EXPECT_TRUE(all.try_emplace(index, record).second) << "index " << index << " came twice";
