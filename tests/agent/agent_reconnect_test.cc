@@ -92,7 +92,9 @@ TEST_F(AgentServerTest, ReconnectNeitherLosesNorDoublesRecords) {
     EXPECT_FALSE(r.seq_gap);
     // With all lent, the last stream may have broken after the run's end: then there is none to
     // resume.
-    if (!all_lent) EXPECT_EQ(r.started->resumed(), life > 0);
+    if (!all_lent) {
+      EXPECT_EQ(r.started->resumed(), life > 0);
+    }
     committed = std::max(committed, r.last_seq);
     for (const auto& [index, record] : r.records) {
       EXPECT_TRUE(all.try_emplace(index, record).second) << "index " << index << " came twice";
