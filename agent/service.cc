@@ -1,31 +1,46 @@
 #include "agent/service.h"
 
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <utility>
 
 #include "agent/execute_stream.h"
-#include "common/grpc_server_writer.h"
+#include "common/grpc_server_stream.h"
 #include "common/spawn.h"
 
 namespace fetchbench::agent {
 namespace {
 
-using PrepareWriter = ServerWriter<v1::PrepareProgress>;
+// For the first message of a Prepare call to come.
+constexpr std::chrono::seconds kStartLimit{30};
 
-Task<> ServePrepare(PrepareWriter writer, RunKeeper& keeper, v1::TargetSpec target) {
+using PrepareStream = ServerStream<v1::PrepareProgress, v1::PrepareRequest>;
+
+// What this call answers in the end; the progress before it is written here.
+Task<absl::StatusOr<v1::PrepareProgress>> Prepare(PrepareStream& stream, RunKeeper& keeper) {
+  absl::StatusOr<v1::PrepareRequest> request =
+      co_await stream.Read(std::chrono::steady_clock::now() + kStartLimit);
+  if (!request.ok()) co_return request.status();
+  if (!request->has_start()) {
+    co_return absl::InvalidArgumentError("the first message of Prepare must be its start");
+  }
+  v1::TargetSpec target = std::move(*request->mutable_start()->mutable_target());
   v1::PrepareProgress progress;
   progress.set_message("asking target " + target.name() + " what it is");
-  writer.Write(progress);
+  if (absl::Status s = co_await stream.Write(progress); !s.ok()) co_return s;
   absl::StatusOr<v1::TargetFacts> facts = co_await keeper.Facts(std::move(target));
-  if (!facts.ok()) {
-    writer.Finish(facts.status());
-    co_return;
-  }
+  if (!facts.ok()) co_return facts.status();
   progress.set_message("target " + facts->name() + " is ready");
   progress.set_ready(true);
   *progress.mutable_facts() = std::move(*facts);
-  writer.Write(std::move(progress));
-  writer.Finish(absl::OkStatus());
+  co_return progress;
+}
+
+Task<> ServePrepare(PrepareStream stream, RunKeeper& keeper) {
+  absl::StatusOr<v1::PrepareProgress> last = co_await Prepare(stream, keeper);
+  absl::Status status = last.status();
+  if (status.ok()) status = co_await stream.Write(*std::move(last));
+  co_await stream.Finish(std::move(status));
 }
 
 }  // namespace
@@ -44,10 +59,10 @@ grpc::ServerUnaryReactor* AgentService::Describe(grpc::CallbackServerContext* co
   return reactor;
 }
 
-grpc::ServerWriteReactor<v1::PrepareProgress>* AgentService::Prepare(
-    grpc::CallbackServerContext* /*context*/, const v1::PrepareRequest* request) {
-  return PrepareWriter::Accept(loop_, [this, target = request->target()](PrepareWriter writer) {
-    Spawn(loop_, "prepare", ServePrepare(std::move(writer), keeper_, target));
+grpc::ServerBidiReactor<v1::PrepareRequest, v1::PrepareProgress>* AgentService::Prepare(
+    grpc::CallbackServerContext* context) {
+  return PrepareStream::Accept(context, loop_, [this](PrepareStream stream) {
+    Spawn(loop_, "prepare", ServePrepare(std::move(stream), keeper_));
   });
 }
 

@@ -16,8 +16,8 @@ class AgentService final : public v1::Agent::CallbackService {
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context,
                                      const v1::DescribeRequest* request,
                                      v1::DescribeResponse* response) override;
-  grpc::ServerWriteReactor<v1::PrepareProgress>* Prepare(
-      grpc::CallbackServerContext* context, const v1::PrepareRequest* request) override;
+  grpc::ServerBidiReactor<v1::PrepareRequest, v1::PrepareProgress>* Prepare(
+      grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* Execute(
       grpc::CallbackServerContext* context) override;
 

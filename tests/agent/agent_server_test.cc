@@ -215,12 +215,13 @@ TEST_F(AgentServerTest, PrepareTellsWhatTheTargetIs) {
   Serve();
   const auto prepare = [this](const std::string& name, std::vector<v1::PrepareProgress>& all) {
     grpc::ClientContext context;
+    const auto stream = stub_->Prepare(&context);
     v1::PrepareRequest request;
-    request.mutable_target()->set_name(name);
-    const auto reader = stub_->Prepare(&context, request);
+    request.mutable_start()->mutable_target()->set_name(name);
+    stream->Write(request);
     v1::PrepareProgress progress;
-    while (reader->Read(&progress)) all.push_back(progress);
-    return reader->Finish();
+    while (stream->Read(&progress)) all.push_back(progress);
+    return stream->Finish();
   };
   for (int i = 0; i < 2; ++i) {
     std::vector<v1::PrepareProgress> all;
@@ -232,6 +233,18 @@ TEST_F(AgentServerTest, PrepareTellsWhatTheTargetIs) {
   }
   std::vector<v1::PrepareProgress> none;
   EXPECT_EQ(prepare("rust/reqwest", none).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(AgentServerTest, PrepareWithoutItsStartIsRefused) {
+  Serve();
+  grpc::ClientContext context;
+  const auto stream = stub_->Prepare(&context);
+  v1::PrepareRequest request;
+  request.set_context("bytes");
+  stream->Write(request);
+  v1::PrepareProgress progress;
+  EXPECT_FALSE(stream->Read(&progress));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(AgentServerTest, DescribeSaysWhatItIs) {
@@ -256,14 +269,15 @@ TEST_F(AgentServerTest, StopWaitsForNoTargetThatDescribesItselfForEver) {
   config_.describe_patience = std::chrono::hours(1);
   Serve();
   grpc::ClientContext context;
+  const auto stream = stub_->Prepare(&context);
   v1::PrepareRequest request;
-  request.mutable_target()->set_name("native");
-  const auto reader = stub_->Prepare(&context, request);
+  request.mutable_start()->mutable_target()->set_name("native");
+  stream->Write(request);
   v1::PrepareProgress progress;
-  ASSERT_TRUE(reader->Read(&progress));
+  ASSERT_TRUE(stream->Read(&progress));
   server_->Stop();
-  EXPECT_FALSE(reader->Read(&progress));
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_FALSE(stream->Read(&progress));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST_F(AgentServerTest, SocketFolderMustBePrivate) {
