@@ -35,6 +35,7 @@ void HostLog::Requested(std::string_view host, const Request& request) {
 void HostLog::Closed(std::string_view host) {
   Host* h = Find(host);
   if (h == nullptr) return;
+  ++h->closes;
   if (h->closed_at_us.size() == kKept) h->closed_at_us.pop_front();
   h->closed_at_us.push_back(clock_.WallUs());
 }
@@ -58,6 +59,7 @@ std::string HostLog::ToJson(std::string_view host) const {
                                       {"dns_queries", h.dns_queries},
                                       {"connections", h.connections},
                                       {"requests", requests},
+                                      {"closes", h.closes},
                                       {"closed_at_us", closed}});
 }
 

@@ -41,6 +41,7 @@ class HostLog {
     uint64_t dns_queries = 0;
     uint64_t connections = 0;
     std::deque<Entry> requests;
+    uint64_t closes = 0;
     std::deque<int64_t> closed_at_us;
   };
 

@@ -70,7 +70,7 @@ std::string_view BehaviourLabel(std::string_view host);
 // Whether `host` belongs to the named behaviours at all (unknown ones do not exist in DNS).
 bool IsConformanceHost(std::string_view host);
 
-// All of them, for tests that compare them with tests/conformance/behaviours.json.
+// All of them, for tests that compare them with data/behaviours.json.
 std::span<const ConformanceHost* const> AllBehaviours();
 
 // The tables, one a family and file.

@@ -1,7 +1,6 @@
-#include "tests/conformance/behaviour_table.h"
+#include "coordinator/verify/behaviour_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -10,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace fetchbench::conformance {
+namespace fetchbench::coordinator {
 namespace {
 
 namespace json = boost::json;
@@ -93,11 +92,6 @@ absl::StatusOr<Behaviour> ReadRow(const json::value& value) {
   return b;
 }
 
-std::string Compare(std::string_view name, const std::vector<int64_t>& allowed, int64_t value) {
-  if (allowed.empty() || std::ranges::find(allowed, value) != allowed.end()) return {};
-  return fmt::format("{} is {}, expected {}; ", name, value, fmt::join(allowed, " or "));
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<Behaviour>> ReadBehaviours(const std::string& path) {
@@ -120,19 +114,4 @@ absl::StatusOr<std::vector<Behaviour>> ReadBehaviours(const std::string& path) {
   return behaviours;
 }
 
-std::string Difference(const Behaviour& b, const Record& record) {
-  std::string text;
-  if (!Holds(b.outcomes, record.outcome)) {
-    std::vector<std::string_view> names;
-    for (const Outcome outcome : b.outcomes) names.push_back(OutcomeName(outcome));
-    text = fmt::format("outcome is {}, expected {}; ", OutcomeName(record.outcome),
-                       fmt::join(names, " or "));
-  } else if (record.outcome == Outcome::kStatus) {
-    text += Compare("status", b.status, record.status);
-    text += Compare("body_bytes", b.body_bytes, record.body_bytes);
-  }
-  if (record.redirects != kNotTold) text += Compare("redirects", b.redirects, record.redirects);
-  return text;
-}
-
-}  // namespace fetchbench::conformance
+}  // namespace fetchbench::coordinator

@@ -6,10 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/outcome.h"
-#include "common/record.h"
 
-// tests/conformance/behaviours.json, read and checked. See README.md for the format.
-namespace fetchbench::conformance {
+// data/behaviours.json, read and checked; tests/conformance/README.md says what it holds.
+namespace fetchbench::coordinator {
 
 struct Behaviour {
   std::string name;
@@ -28,7 +27,4 @@ struct Behaviour {
 // InvalidArgument names the row and the member that is wrong.
 absl::StatusOr<std::vector<Behaviour>> ReadBehaviours(const std::string& path);
 
-// Empty when the record is as expected; otherwise what differs, for people.
-std::string Difference(const Behaviour& behaviour, const Record& record);
-
-}  // namespace fetchbench::conformance
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/record.h"
+#include "coordinator/verify/behaviour_table.h"
+#include "coordinator/verify/sighting.h"
+
+namespace fetchbench::coordinator {
+
+// A fetch may end so long after its deadline.
+inline constexpr int64_t kDeadlineSlackUs = 250'000;
+
+// What a target was told, as against what it did.
+struct PolicyAsked {
+  int64_t timeout_us = 0;
+  std::string user_agent;
+};
+
+// One thing that is not as the policy wants it. `token` is what target.json calls it (see
+// lib/CONTRACT.md): a status code, an outcome, or one of late, open_after_timeout, body_bytes,
+// redirects, user_agent, accept_encoding, method, no_record.
+struct Finding {
+  std::string token;
+  std::string text;  // for people
+
+  bool operator==(const Finding&) const = default;
+  // Whether a busy machine may have brought it about.
+  bool DependsOnTime() const { return token == "late" || token == "open_after_timeout"; }
+};
+
+// Compares what a target said (`record`; empty: nothing) and what the origin saw with what the
+// table expects. Empty: all is well. Pure.
+std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Record>& record,
+                           const Sighting& seen, const PolicyAsked& asked);
+
+}  // namespace fetchbench::coordinator

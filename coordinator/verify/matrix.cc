@@ -1,0 +1,109 @@
+#include "coordinator/verify/matrix.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fetchbench::coordinator {
+namespace {
+
+bool Matches(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
+bool Says(const DeclaredDeviation& declared, const Finding& finding) {
+  return std::ranges::find(declared.observed, finding.token) != declared.observed.end();
+}
+
+const DeclaredDeviation* Covering(const std::string& behaviour, const Finding& finding,
+                                  const std::vector<DeclaredDeviation>& declared) {
+  for (const DeclaredDeviation& deviation : declared) {
+    const bool here = std::ranges::any_of(
+        deviation.behaviours,
+        [&behaviour](const std::string& pattern) { return Matches(pattern, behaviour); });
+    if (here && Says(deviation, finding)) return &deviation;
+  }
+  return nullptr;
+}
+
+bool Happened(const DeclaredDeviation& deviation, const std::string& pattern,
+              const std::vector<std::string>& names, const std::vector<Cell>& cells, bool& known) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!Matches(pattern, names[i]) || cells[i].verdict == Verdict::kNotRun) continue;
+    known = true;
+    for (const Finding& finding : cells[i].findings) {
+      if (Says(deviation, finding)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kDeviation:
+      return "deviation";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kNotRun:
+      return "not run";
+  }
+  return "";
+}
+
+Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
+              const std::vector<DeclaredDeviation>& declared) {
+  Cell cell;
+  cell.verdict = findings.empty() ? Verdict::kPass : Verdict::kDeviation;
+  for (const Finding& finding : findings) {
+    const DeclaredDeviation* deviation = Covering(behaviour, finding, declared);
+    if (deviation == nullptr) {
+      cell.verdict = Verdict::kFail;
+    } else {
+      cell.why = deviation->why;
+      cell.reference = deviation->reference;
+    }
+  }
+  cell.findings = std::move(findings);
+  return cell;
+}
+
+size_t MatrixColumn::Count(Verdict verdict) const {
+  return static_cast<size_t>(std::ranges::count_if(
+      cells, [verdict](const Cell& cell) { return cell.verdict == verdict; }));
+}
+
+bool Matrix::Failed() const {
+  return std::ranges::any_of(columns, [](const MatrixColumn& column) {
+    return column.Count(Verdict::kFail) > 0 || !column.stale.empty();
+  });
+}
+
+std::vector<std::string> FindStale(const std::vector<std::string>& names,
+                                   const std::vector<Cell>& cells,
+                                   const std::vector<DeclaredDeviation>& declared) {
+  std::vector<std::string> stale;
+  for (const DeclaredDeviation& deviation : declared) {
+    for (const std::string& pattern : deviation.behaviours) {
+      bool known = false;
+      if (Happened(deviation, pattern, names, cells, known)) continue;
+      const bool exists = std::ranges::any_of(
+          names, [&pattern](const std::string& name) { return Matches(pattern, name); });
+      if (!exists) {
+        stale.push_back(fmt::format("{}: no behaviour is called so", pattern));
+      } else if (known) {
+        stale.push_back(fmt::format("{}: {} was declared and did not happen", pattern,
+                                    fmt::join(deviation.observed, " or ")));
+      }
+    }
+  }
+  return stale;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/verify/judge.h"
+
+namespace fetchbench::coordinator {
+
+// What target.json says that a library does differently; see lib/CONTRACT.md.
+struct DeclaredDeviation {
+  std::vector<std::string> behaviours = {};  // names; "prefix-*" stands for all that begin so
+  std::vector<std::string> observed = {};    // tokens of findings
+  std::string why = {};
+  std::string reference = {};
+};
+
+enum class Verdict { kPass, kDeviation, kFail, kNotRun };
+std::string_view VerdictName(Verdict verdict);  // "pass", "deviation", "FAIL", "not run"
+
+struct Cell {
+  Verdict verdict = Verdict::kNotRun;
+  std::vector<Finding> findings = {};
+  std::string why = {};        // of a deviation; of a cell not run: why not
+  std::string reference = {};  // of a deviation
+};
+
+// Findings that are all covered by declared deviations are a deviation; one that is not makes it
+// FAIL. Pure.
+Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
+              const std::vector<DeclaredDeviation>& declared);
+
+// A target's column.
+struct MatrixColumn {
+  std::string target = {};
+  std::string runtime = {};             // what really ran: "Go 1.26.1; net/http"
+  std::vector<Cell> cells = {};         // as Matrix::behaviours
+  std::vector<std::string> stale = {};  // deviations that did not happen, for people
+  std::string not_run = {};             // why nothing of it was run; empty: it was
+
+  size_t Count(Verdict verdict) const;
+};
+
+struct Matrix {
+  std::vector<std::string> behaviours = {};  // names of the rows
+  std::vector<std::string> families = {};    // of each row
+  std::vector<MatrixColumn> columns = {};
+
+  // Exit 4: a cell is FAIL or a deviation is stale.
+  bool Failed() const;
+};
+
+// Lines for people: each declared pattern none of whose behaviours showed any of what it says.
+// `names` and `cells` belong together; cells that were not run are no evidence. Pure.
+std::vector<std::string> FindStale(const std::vector<std::string>& names,
+                                   const std::vector<Cell>& cells,
+                                   const std::vector<DeclaredDeviation>& declared);
+
+// Each ends with a newline. The text sums up each target and says what is not as it should be, cell
+// by cell; the other two hold every cell.
+std::string MatrixText(const Matrix& matrix, bool utf8);
+std::string MatrixMarkdown(const Matrix& matrix);
+std::string MatrixJson(const Matrix& matrix);
+
+}  // namespace fetchbench::coordinator

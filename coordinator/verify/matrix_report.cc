@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "coordinator/ui/box_table.h"
+#include "coordinator/verify/matrix.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+namespace json = boost::json;
+
+std::vector<std::string> Texts(const Cell& cell) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : cell.findings) texts.push_back(finding.text);
+  return texts;
+}
+
+std::string Tokens(const Cell& cell) {
+  std::vector<std::string> tokens;
+  for (const Finding& finding : cell.findings) tokens.push_back(finding.token);
+  return fmt::format("{}", fmt::join(tokens, ", "));
+}
+
+// One line; a bar would end a table's cell.
+std::string ForMarkdown(std::string text) {
+  std::string clean;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '>') clean += '\\';
+    clean += c == '\n' ? ' ' : c;
+  }
+  return clean;
+}
+
+BoxTable SummaryTable(const Matrix& matrix) {
+  BoxTable table({{"target", Align::kLeft},
+                  {"runtime", Align::kLeft},
+                  {"pass"},
+                  {"deviation"},
+                  {"FAIL"},
+                  {"stale"},
+                  {"not run"}});
+  for (const MatrixColumn& column : matrix.columns) {
+    const auto count = [&column](Verdict v) { return fmt::format("{}", column.Count(v)); };
+    table.AddRow({column.target, column.runtime, count(Verdict::kPass), count(Verdict::kDeviation),
+                  count(Verdict::kFail), fmt::format("{}", column.stale.size()),
+                  count(Verdict::kNotRun)});
+  }
+  return table;
+}
+
+// What there is to say of a column below the table.
+void AppendDetails(const Matrix& matrix, const MatrixColumn& column, std::string& text) {
+  if (!column.not_run.empty()) {
+    text += fmt::format("\n{}: not run here: {}\n", column.target, column.not_run);
+    return;
+  }
+  std::string lines;
+  for (size_t i = 0; i < column.cells.size(); ++i) {
+    const Cell& cell = column.cells[i];
+    if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) continue;
+    lines += fmt::format("  {:<9}  {}: {}\n", VerdictName(cell.verdict), matrix.behaviours[i],
+                         fmt::join(Texts(cell), "; "));
+    if (!cell.why.empty()) lines += fmt::format("             {} ({})\n", cell.why, cell.reference);
+  }
+  for (const std::string& stale : column.stale) {
+    lines += fmt::format("  {:<9}  {}\n", "stale", stale);
+  }
+  if (!lines.empty()) text += fmt::format("\n{}\n{}", column.target, lines);
+}
+
+std::string_view Sign(const Cell& cell) {
+  switch (cell.verdict) {
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kDeviation:
+      return "dev";
+    case Verdict::kFail:
+      return "**FAIL**";
+    case Verdict::kNotRun:
+      return "-";
+  }
+  return "";
+}
+
+std::string MarkdownCell(const Cell& cell) {
+  if (cell.verdict == Verdict::kPass || cell.verdict == Verdict::kNotRun) {
+    return std::string(Sign(cell));
+  }
+  return fmt::format("{}: {}", Sign(cell), ForMarkdown(Tokens(cell)));
+}
+
+// Deviations with the same reason are one line.
+void AppendReasons(const Matrix& matrix, const MatrixColumn& column, std::string& text) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (size_t i = 0; i < column.cells.size(); ++i) {
+    const Cell& cell = column.cells[i];
+    if (cell.verdict != Verdict::kDeviation) continue;
+    const std::string reason = fmt::format("{} ({})", cell.why, cell.reference);
+    auto it = std::ranges::find(reasons, reason, &decltype(reasons)::value_type::first);
+    if (it == reasons.end()) it = reasons.insert(it, {reason, {}});
+    it->second.push_back(matrix.behaviours[i]);
+  }
+  if (reasons.empty() && column.not_run.empty()) return;
+  text += fmt::format("\n### {}\n\n", column.target);
+  if (!column.not_run.empty()) text += fmt::format("Not run here: {}\n", column.not_run);
+  for (const auto& [reason, names] : reasons) {
+    text += fmt::format("- {}: {}\n", fmt::join(names, ", "), reason);
+  }
+}
+
+json::array FindingsJson(const Cell& cell) {
+  json::array findings;
+  for (const Finding& finding : cell.findings) {
+    findings.push_back(json::object{{"observed", finding.token}, {"text", finding.text}});
+  }
+  return findings;
+}
+
+json::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+std::string MatrixText(const Matrix& matrix, bool utf8) {
+  std::string text;
+  for (const std::string& line : SummaryTable(matrix).Lines(utf8)) text += line + "\n";
+  for (const MatrixColumn& column : matrix.columns) AppendDetails(matrix, column, text);
+  return text;
+}
+
+std::string MatrixMarkdown(const Matrix& matrix) {
+  std::string text =
+      "| target | runtime | pass | deviation | FAIL | stale | not run |\n"
+      "|---|---|---:|---:|---:|---:|---:|\n";
+  for (const MatrixColumn& column : matrix.columns) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", column.target,
+                        ForMarkdown(column.runtime), column.Count(Verdict::kPass),
+                        column.Count(Verdict::kDeviation), column.Count(Verdict::kFail),
+                        column.stale.size(), column.Count(Verdict::kNotRun));
+  }
+  std::string header = "\n| family | behaviour |";
+  std::string rule = "|---|---|";
+  for (const MatrixColumn& column : matrix.columns) {
+    header += fmt::format(" {} |", column.target);
+    rule += "---|";
+  }
+  text += header + "\n" + rule + "\n";
+  for (size_t i = 0; i < matrix.behaviours.size(); ++i) {
+    text += fmt::format("| {} | {} |", matrix.families[i], matrix.behaviours[i]);
+    for (const MatrixColumn& column : matrix.columns) {
+      text += fmt::format(" {} |", MarkdownCell(column.cells[i]));
+    }
+    text += "\n";
+  }
+  for (const MatrixColumn& column : matrix.columns) AppendReasons(matrix, column, text);
+  return text;
+}
+
+std::string MatrixJson(const Matrix& matrix) {
+  json::array targets;
+  for (const MatrixColumn& column : matrix.columns) {
+    json::array cells;
+    for (size_t i = 0; i < column.cells.size(); ++i) {
+      const Cell& cell = column.cells[i];
+      json::object object{{"behaviour", matrix.behaviours[i]},
+                          {"family", matrix.families[i]},
+                          {"verdict", View(VerdictName(cell.verdict))}};
+      if (!cell.findings.empty()) object["findings"] = FindingsJson(cell);
+      if (!cell.why.empty()) object["why"] = cell.why;
+      if (!cell.reference.empty()) object["reference"] = cell.reference;
+      cells.push_back(std::move(object));
+    }
+    json::array stale;
+    for (const std::string& line : column.stale) stale.push_back(View(line));
+    targets.push_back(json::object{{"target", column.target},
+                                   {"runtime", column.runtime},
+                                   {"not_run", column.not_run},
+                                   {"stale", stale},
+                                   {"cells", cells}});
+  }
+  return json::serialize(json::object{{"failed", matrix.Failed()}, {"targets", targets}}) + "\n";
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,201 @@
+#include "coordinator/verify/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+
+#include "coordinator/verify/matrix.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const PolicyAsked kAsked{.timeout_us = 2'000'000, .user_agent = "me/1"};
+
+Behaviour Expecting(std::vector<Outcome> outcomes, std::vector<int64_t> status = {}) {
+  Behaviour b;
+  b.name = "some-behaviour";
+  b.outcomes = std::move(outcomes);
+  b.status = std::move(status);
+  return b;
+}
+
+Record Said(Outcome outcome, int status = 0) {
+  Record r;
+  r.outcome = outcome;
+  r.status = status;
+  r.start_us = 1'000'000'000;
+  r.duration_us = 100'000;
+  return r;
+}
+
+SeenRequest GoodRequest() {
+  return {.method = "GET",
+          .headers = {{"user-agent", "me/1"}, {"accept-encoding", "identity"}},
+          .at_us = 1'000'000'500};
+}
+
+std::vector<std::string> Tokens(const std::vector<Finding>& findings) {
+  std::vector<std::string> tokens;
+  for (const Finding& finding : findings) tokens.push_back(finding.token);
+  return tokens;
+}
+
+TEST(JudgeTest, WhatIsExpectedGivesNoFinding) {
+  Sighting seen{.connections = 1, .closes = 1, .requests = {GoodRequest()}};
+  EXPECT_THAT(
+      Judge(Expecting({Outcome::kStatus}, {200}), Said(Outcome::kStatus, 200), seen, kAsked),
+      IsEmpty());
+}
+
+TEST(JudgeTest, AnotherStatusOrOutcomeIsNamedByWhatWasObserved) {
+  const Behaviour b = Expecting({Outcome::kStatus}, {200});
+  EXPECT_THAT(Tokens(Judge(b, Said(Outcome::kStatus, 302), {}, kAsked)), ElementsAre("302"));
+  const auto findings = Judge(b, Said(Outcome::kBodyTruncated), {}, kAsked);
+  EXPECT_THAT(Tokens(findings), ElementsAre("body_truncated"));
+  EXPECT_THAT(findings[0].text, HasSubstr("expected 200"));
+}
+
+TEST(JudgeTest, BodyIsJudgedOnlyWhenTheEndIsRight) {
+  Behaviour b = Expecting({Outcome::kStatus, Outcome::kBodyTruncated}, {200});
+  b.body_bytes = {12};
+  Record r = Said(Outcome::kStatus, 200);
+  r.body_bytes = 11;
+  EXPECT_THAT(Tokens(Judge(b, r, {}, kAsked)), ElementsAre("body_bytes"));
+  r.outcome = Outcome::kBodyTruncated;
+  EXPECT_THAT(Judge(b, r, {}, kAsked), IsEmpty());
+}
+
+TEST(JudgeTest, NothingSaidIsNoRecord) {
+  EXPECT_THAT(Tokens(Judge(Expecting({Outcome::kStatus}, {200}), std::nullopt, {}, kAsked)),
+              ElementsAre("no_record"));
+}
+
+TEST(JudgeTest, AFetchBeyondItsDeadlineIsLate) {
+  Record r = Said(Outcome::kTimeoutBeforeHeaders);
+  r.duration_us = 2'250'000;
+  const Behaviour b = Expecting({Outcome::kTimeoutBeforeHeaders});
+  EXPECT_THAT(Judge(b, r, {}, kAsked), IsEmpty());
+  r.duration_us = 2'250'001;
+  EXPECT_THAT(Tokens(Judge(b, r, {}, kAsked)), ElementsAre("late"));
+}
+
+TEST(JudgeTest, AConnectionThatOutlivesItsDeadlineIsFoundByTheOriginsWord) {
+  Record r = Said(Outcome::kTimeoutInBody);
+  r.duration_us = 2'000'000;
+  const Behaviour b = Expecting({Outcome::kTimeoutInBody});
+  Sighting seen{.connections = 1, .closes = 1, .closed_at_us = {r.start_us + 2'200'000}};
+  EXPECT_THAT(Judge(b, r, seen, kAsked), IsEmpty());
+  seen.closed_at_us = {r.start_us + 2'300'000};
+  EXPECT_THAT(Tokens(Judge(b, r, seen, kAsked)), ElementsAre("open_after_timeout"));
+  seen.closes = 0;
+  seen.closed_at_us = {};
+  EXPECT_THAT(Tokens(Judge(b, r, seen, kAsked)), ElementsAre("open_after_timeout"));
+}
+
+TEST(JudgeTest, EveryRequestsHeadersAreJudgedAndSaidOnce) {
+  SeenRequest bad = GoodRequest();
+  bad.headers["accept-encoding"] = "gzip";
+  bad.headers.erase("user-agent");
+  const Sighting seen{.connections = 1, .closes = 1, .requests = {bad, bad, GoodRequest()}};
+  EXPECT_THAT(Tokens(Judge(Expecting({Outcome::kStatus}, {200}), Said(Outcome::kStatus, 200), seen,
+                           kAsked)),
+              ElementsAre("user_agent", "accept_encoding"));
+}
+
+TEST(SightingTest, ReadsWhatAnOriginAnswersAndRefusesAnythingElse) {
+  const auto good =
+      ParseSighting(boost::json::parse(R"({"host":"h","dns_queries":1,"connections":2,"closes":1,
+        "requests":[{"method":"GET","target":"/","headers":{"User-Agent":"me"},"at_us":5}],
+        "closed_at_us":[7]})")
+                        .as_object());
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ(good->connections, 2U);
+  ASSERT_THAT(good->requests, SizeIs(1));
+  EXPECT_EQ(good->requests[0].headers.at("user-agent"), "me");
+  EXPECT_THAT(good->closed_at_us, ElementsAre(7));
+  EXPECT_FALSE(ParseSighting({}).ok());
+  EXPECT_FALSE(ParseSighting(boost::json::parse(R"({"dns_queries":"x","connections":1,"closes":0,
+                                                    "requests":[],"closed_at_us":[]})")
+                                 .as_object())
+                   .ok());
+}
+
+const std::vector<DeclaredDeviation> kDeclared{{.behaviours = {"redirect-chain-*"},
+                                                .observed = {"redirect_limit"},
+                                                .why = "w",
+                                                .reference = "r"}};
+
+TEST(MatrixTest, FindingsThatAreAllDeclaredAreADeviation) {
+  const Cell cell = MakeCell("redirect-chain-10", {{"redirect_limit", "t"}}, kDeclared);
+  EXPECT_EQ(cell.verdict, Verdict::kDeviation);
+  EXPECT_EQ(cell.why, "w");
+  EXPECT_EQ(MakeCell("redirect-chain-10", {}, kDeclared).verdict, Verdict::kPass);
+}
+
+TEST(MatrixTest, OneFindingThatIsNotDeclaredFails) {
+  EXPECT_EQ(
+      MakeCell("redirect-chain-10", {{"redirect_limit", ""}, {"late", ""}}, kDeclared).verdict,
+      Verdict::kFail);
+  EXPECT_EQ(MakeCell("other", {{"redirect_limit", ""}}, kDeclared).verdict, Verdict::kFail);
+}
+
+TEST(MatrixTest, ADeviationThatNoLongerHappensIsStale) {
+  const std::vector<std::string> names{"redirect-chain-10", "other"};
+  std::vector<Cell> cells{MakeCell(names[0], {}, kDeclared), MakeCell(names[1], {}, kDeclared)};
+  EXPECT_THAT(FindStale(names, cells, kDeclared), ElementsAre(HasSubstr("redirect-chain-*")));
+  cells[0] = MakeCell(names[0], {{"redirect_limit", ""}}, kDeclared);
+  EXPECT_THAT(FindStale(names, cells, kDeclared), IsEmpty());
+}
+
+TEST(MatrixTest, ADeviationOfABehaviourThatWasNotRunIsNotStaleAndOneOfNoneIs) {
+  const std::vector<std::string> names{"redirect-chain-10"};
+  const std::vector<Cell> cells(1);
+  EXPECT_THAT(FindStale(names, cells, kDeclared), IsEmpty());
+  EXPECT_THAT(FindStale({"x"}, std::vector<Cell>(1), kDeclared),
+              ElementsAre(HasSubstr("no behaviour")));
+}
+
+Matrix Small() {
+  Matrix m{.behaviours = {"a", "b"}, .families = {"dns", "tls"}, .columns = {}};
+  MatrixColumn good{
+      .target = "native", .runtime = "C++", .cells = {{Verdict::kPass}, {Verdict::kPass}}};
+  MatrixColumn bad{.target = "x/y", .runtime = "X 1"};
+  bad.cells = {{Verdict::kPass}, MakeCell("b", {{"302", "302, expected 200"}}, {})};
+  m.columns = {good, bad};
+  return m;
+}
+
+TEST(MatrixTest, FailsWithAFailingCellOrAStaleDeviation) {
+  Matrix m = Small();
+  EXPECT_TRUE(m.Failed());
+  m.columns.pop_back();
+  EXPECT_FALSE(m.Failed());
+  m.columns[0].stale = {"it is"};
+  EXPECT_TRUE(m.Failed());
+}
+
+TEST(MatrixTest, EveryReportSaysWhatFailedAndWhy) {
+  EXPECT_THAT(MatrixText(Small(), true), HasSubstr("FAIL       b: 302, expected 200"));
+  EXPECT_THAT(MatrixMarkdown(Small()), HasSubstr("| tls | b | pass | **FAIL**: 302 |"));
+  const auto json = boost::json::parse(MatrixJson(Small()));
+  EXPECT_EQ(json.at("failed"), true);
+  EXPECT_EQ(json.at("targets").at(1).at("cells").at(1).at("verdict"), "FAIL");
+}
+
+TEST(MatrixTest, ATargetThatWasNotRunSaysWhy) {
+  Matrix m = Small();
+  m.columns[1].not_run = "no .NET base image";
+  m.columns[1].cells.assign(2, Cell{});
+  EXPECT_THAT(MatrixText(m, true), HasSubstr("x/y: not run here: no .NET base image"));
+  EXPECT_THAT(MatrixMarkdown(m), HasSubstr("Not run here: no .NET base image"));
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
