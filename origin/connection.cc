@@ -1,5 +1,7 @@
 #include "origin/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -51,7 +53,7 @@ Connection::Connection(const ConnectionContext& context, Socket socket, bool tls
 Connection::~Connection() {
   context_.open.Removed();
   EndFlight();
-  if (!logged_host_.empty()) context_.log.Closed(logged_host_);
+  if (!logged_host_.empty() && !close_logged_) context_.log.Closed(logged_host_);
 }
 
 void Connection::BeginFlight() {
@@ -229,10 +231,31 @@ Task<bool> Connection::WriteRaw(std::string_view bytes) { return WriteAll(bytes,
 
 Task<> Connection::SleepUntil(SteadyTime due) {
   if (due <= std::chrono::steady_clock::now()) co_return;
-  net::steady_timer timer(socket_.get_executor(), due);
-  co_await timer.async_wait(kAsTuple);
+  net::steady_timer timer(socket_.get_executor());
+  // Of a host whose log is kept, the log tells when the peer went away: looked at now and then,
+  // because a pause reads nothing.
+  const Micros slice = logged_host_.empty() ? Micros::max() : kCloseLook;
+  for (SteadyTime now = std::chrono::steady_clock::now(); now < due;
+       now = std::chrono::steady_clock::now()) {
+    timer.expires_at(due - now > slice ? now + slice : due);
+    co_await timer.async_wait(kAsTuple);
+    NotePeerClose();
+  }
   const auto late = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - due);
   context_.stats.lateness.Add(static_cast<uint64_t>(std::max<int64_t>(0, late.count())));
+}
+
+// By the kernel's word: bytes that nobody has read yet may hide the end of the stream.
+void Connection::NotePeerClose() {
+  if (logged_host_.empty() || close_logged_) return;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  const bool open = socket_.is_open() &&
+                    getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                    info.tcpi_state != TCP_CLOSE_WAIT && info.tcpi_state != TCP_CLOSE;
+  if (open) return;
+  close_logged_ = true;
+  context_.log.Closed(logged_host_);
 }
 
 Task<> Connection::Sleep(Micros time) {

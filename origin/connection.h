@@ -91,6 +91,9 @@ class Connection final : public boost::intrusive::list_base_hook<
   // else's delays late.
   static constexpr size_t kTurnBytes = size_t{128} * 1024;
 
+  // How exactly a pause tells the log when the peer closed.
+  static constexpr Micros kCloseLook{20'000};
+
   friend class ConnectionList;
   using Want = TlsSession::Want;
 
@@ -99,6 +102,7 @@ class Connection final : public boost::intrusive::list_base_hook<
   Want TryRead(std::span<char> buffer, size_t& n, error_code& ec);
   Want TryWrite(std::string_view bytes, bool raw, size_t& n, error_code& ec);
   Task<bool> WriteAll(std::string_view bytes, bool raw);
+  void NotePeerClose();
   // False: the wait was cut (deadline, cancel) and the connection is over.
   Task<bool> WaitFor(Want want, Micros limit);
 
@@ -115,6 +119,7 @@ class Connection final : public boost::intrusive::list_base_hook<
   bool in_flight_ = false;
   bool notified_ = false;  // close_notify is sent
   bool gone_ = false;
+  bool close_logged_ = false;
 };
 
 // Every open connection, so that those whose peer has gone quiet can be found. Owns none of them.

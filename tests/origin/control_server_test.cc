@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include <chrono>
+
 #include <boost/json/parse.hpp>
 
 #include "tests/origin/running_origin.h"
@@ -95,6 +99,30 @@ TEST(ControlServerTest, RemembersWhatConformanceHostsWereAsked) {
   EXPECT_EQ(log.at("requests").at(0).at("target"), "/x?y");
   EXPECT_EQ(log.at("requests").at(0).at("headers").at("User-Agent"), "me");
   EXPECT_EQ(json::parse(origin.Control("GET", "/v1/hosts/a.test")).at("connections"), 0);
+}
+
+TEST(ControlServerTest, TellsAtOnceThatAPeerWentAwayDuringAPause) {
+  RunningOrigin origin;
+  const std::string host = "answers-after-the-deadline.conformance.test";  // after 20 s
+  const auto log = [&origin, &host] {
+    return json::parse(origin.Control("GET", "/v1/hosts/" + host));
+  };
+  const auto wait_for = [&log](const char* counter) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end) {
+      if (log().at(counter) == 1) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  };
+  {
+    Client client(kServing, origin->http_port());
+    client.Send(GetRequest(host, "/", ""));
+    ASSERT_TRUE(wait_for("connections"));
+    EXPECT_EQ(log().at("closes"), 0);
+  }
+  EXPECT_TRUE(wait_for("closes"));
+  EXPECT_EQ(log().at("closed_at_us").as_array().size(), 1u);
 }
 
 TEST(ControlServerTest, UnknownCallsAre404) {
