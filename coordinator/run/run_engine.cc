@@ -172,7 +172,9 @@ void RunEngine::FeedAll() {
 
 bool RunEngine::FeedOne(AgentIndex agent) {
   AgentSession& session = *sessions_[agent];
-  if (session.ended() || session.credit() == 0) return false;
+  // One that is away has credit left of its last stream: what it were lent now would lie there.
+  const bool here = !session.ended() && board_->state(agent) == AgentState::kRunning;
+  if (!here || session.credit() == 0) return false;
   auto lease = book_->Lend(agent, session.credit());
   if (!lease.ok()) {
     error_ = lease.status();
