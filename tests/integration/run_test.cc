@@ -170,6 +170,12 @@ TEST_F(RunTest, AWrongProfileIsSaidByTheOrigin) {
   EXPECT_THAT(run.error(), HasSubstr("nosuchprofile"));
 }
 
+TEST_F(RunTest, AnUnknownLogLevelDoesNotSilenceTheOrigin) {
+  Program origin({Bin("fetchbench-origin"), "--log-level", "loud"});
+  EXPECT_EQ(origin.WaitForExit(std::chrono::seconds(20)), 2);
+  EXPECT_THAT(origin.error(), HasSubstr("loud"));
+}
+
 TEST_F(RunTest, AFolderThatCannotBeWrittenIsSaid) {
   Program run({Bin("fetchbench-coordinator"), "run", "--target", "native", "--out", "/proc/x"});
   run.CloseInput();
