@@ -232,7 +232,7 @@ Task<> Connection::SleepUntil(SteadyTime due) {
   net::steady_timer timer(socket_.get_executor(), due);
   co_await timer.async_wait(kAsTuple);
   const auto late = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - due);
-  context_.stats.lateness.Add(static_cast<uint64_t>(std::max<int64_t>(0, late.count())));
+  context_.stats.lateness.Add(late.count());
 }
 
 Task<> Connection::Sleep(Micros time) {
