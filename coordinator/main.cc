@@ -8,6 +8,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +27,18 @@
 namespace fetchbench::coordinator {
 namespace {
 
+// A coroutine of the run threw, which none should. The others wait for what will never come, so
+// nothing is waited for; the children die with this thread.
+[[noreturn]] void EndByBug(ProgressDisplay& display, const std::exception_ptr& bug) {
+  try {
+    std::rethrow_exception(bug);
+  } catch (const std::exception& e) {
+    display.Log(fmt::format("coordinator: internal error: {}", e.what()));
+  }
+  display.Finish(LastFrame::kKeep);
+  std::_Exit(static_cast<int>(ExitCode::kInternalError));
+}
+
 ExitCode RunRun(const RunOptions& options) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
   ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
@@ -38,8 +52,9 @@ ExitCode RunRun(const RunOptions& options) {
   net::io_context loop(1);
   RunController controller(loop, options, clock, display, stdout_style);
   ExitCode code = ExitCode::kInternalError;
-  net::co_spawn(loop, controller.Run(), [&code](std::exception_ptr e, ExitCode result) {
-    if (!e) code = result;
+  net::co_spawn(loop, controller.Run(), [&](const std::exception_ptr& e, ExitCode result) {
+    if (e) EndByBug(display, e);
+    code = result;
   });
   loop.run();
   spdlog::shutdown();

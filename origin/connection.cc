@@ -242,7 +242,7 @@ Task<> Connection::SleepUntil(SteadyTime due) {
     NotePeerClose();
   }
   const auto late = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - due);
-  context_.stats.lateness.Add(static_cast<uint64_t>(std::max<int64_t>(0, late.count())));
+  context_.stats.lateness.Add(late.count());
 }
 
 // By the kernel's word: bytes that nobody has read yet may hide the end of the stream.

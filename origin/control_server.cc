@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -16,6 +14,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "common/spawn.h"
 #include "origin/listeners.h"
 #include "origin/options.h"
 #include "origin/planner.h"
@@ -69,7 +68,7 @@ std::string ControlServer::url() const {
 
 void ControlServer::Start(Endpoints endpoints) {
   endpoints_ = std::move(endpoints);
-  net::co_spawn(io_, Accept(), net::detached);
+  Spawn(io_.get_executor(), "the control endpoint", Accept());
 }
 
 Task<> ControlServer::Accept() {
@@ -83,7 +82,7 @@ Task<> ControlServer::Accept() {
       continue;
     }
     if (connections_ >= kMaxConnections) continue;  // closes the socket
-    net::co_spawn(io_, Serve(std::move(socket)), net::detached);
+    Spawn(io_.get_executor(), "a control connection", Serve(std::move(socket)));
   }
 }
 

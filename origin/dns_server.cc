@@ -4,11 +4,10 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
 #include <iterator>
 
+#include "common/spawn.h"
 #include "origin/planner.h"
 
 namespace fetchbench::origin {
@@ -119,9 +118,10 @@ absl::Status DnsServer::Listen(uint32_t address, uint16_t port) {
 }
 
 void DnsServer::Start() {
-  net::co_spawn(io_, ServeUdp(), net::detached);
-  net::co_spawn(io_, SendWaiting(), net::detached);
-  net::co_spawn(io_, AcceptTcp(), net::detached);
+  const auto loop = io_.get_executor();
+  Spawn(loop, "DNS over UDP", ServeUdp());
+  Spawn(loop, "late DNS answers", SendWaiting());
+  Spawn(loop, "DNS over TCP", AcceptTcp());
 }
 
 DnsServer::Answers DnsServer::AnswersTo(std::span<const uint8_t> message, bool udp) {
@@ -213,7 +213,7 @@ Task<> DnsServer::SendWaiting() {
       const Waiting& next = waiting_.top();
       Send(next.to, next.bytes);
       const auto late = std::chrono::duration_cast<Micros>(now - next.due);
-      stats_.lateness.Add(static_cast<uint64_t>(late.count()));
+      stats_.lateness.Add(late.count());
       waiting_.pop();
     }
   }
@@ -230,7 +230,8 @@ Task<> DnsServer::AcceptTcp() {
       continue;
     }
     if (tcp_connections_ >= kMaxTcpConnections) continue;  // closes the socket
-    net::co_spawn(io_, ServeTcp(std::make_shared<tcp::socket>(std::move(socket))), net::detached);
+    Spawn(io_.get_executor(), "a DNS connection",
+          ServeTcp(std::make_shared<tcp::socket>(std::move(socket))));
   }
 }
 

@@ -1,9 +1,6 @@
 #include "origin/http_server.h"
 
-#include <spdlog/spdlog.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include "common/spawn.h"
 
 namespace fetchbench::origin {
 
@@ -23,7 +20,7 @@ void HttpServer::Start(Listeners listeners) {
   listeners_ = std::move(listeners);
   for (auto& acceptor : listeners_.http) Accept(acceptor, false);
   for (auto& acceptor : listeners_.https) Accept(acceptor, true);
-  net::co_spawn(io_, Sweep(), net::detached);
+  Spawn(io_.get_executor(), "the sweep", Sweep());
 }
 
 void HttpServer::Accept(tcp::acceptor& acceptor, bool tls) {
@@ -34,14 +31,11 @@ void HttpServer::Accepted(tcp::acceptor& acceptor, bool tls, error_code ec, tcp:
   if (ec == net::error::operation_aborted) return;
   if (ec == net::error::connection_aborted) return Accept(acceptor, tls);  // it left already
   if (ec) {
-    net::co_spawn(io_, AcceptLater(acceptor, tls), net::detached);
+    Spawn(io_.get_executor(), "a pausing listener", AcceptLater(acceptor, tls));
     return;
   }
   if (context_.open.full()) return Accept(acceptor, tls);  // closes the socket
-  net::co_spawn(io_, ServeConnection(context_, std::move(socket), tls),
-                [](const std::exception_ptr& e) {
-                  if (e) spdlog::error("origin: a connection ended by an exception");
-                });
+  Spawn(io_.get_executor(), "a connection", ServeConnection(context_, std::move(socket), tls));
   Accept(acceptor, tls);
 }
 

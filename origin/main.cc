@@ -40,7 +40,8 @@ void Describe(CLI::App& app, Options& o) {
   app.add_option("--max-connections", o.max_connections, "More are closed as they come")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--exit-with-parent", o.exit_with_parent, "End when the starting process ends");
-  app.add_option("--log-level", o.log_level, "trace, debug, info, warn, error or off");
+  app.add_option("--log-level", o.log_level, "What goes to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
 }
 
 void ExitWithParent() {

@@ -29,7 +29,7 @@ RunStats::RunStats() { Start(""); }
 void RunStats::Start(std::string run) {
   run_ = std::move(run);
   dns_queries = connections = tls_handshakes = requests = 0;
-  lateness = Lateness();
+  lateness = Histogram();
   responses_.fill(0);
   hosts_.clear();
   most_in_flight_ = in_flight_;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
-#include "origin/lateness.h"
+#include "common/histogram.h"
 
 namespace fetchbench::origin {
 
@@ -37,7 +37,7 @@ class RunStats {
   uint64_t connections = 0;
   uint64_t tls_handshakes = 0;
   uint64_t requests = 0;
-  Lateness lateness;
+  Histogram lateness;  // how late planned delays ended, microseconds
 
  private:
   // Beyond this many hosts "hosts" stays where it is.

@@ -3,27 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "coordinator/run/placement.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
 double FromPermille(uint32_t permille) { return static_cast<double>(permille) / 1000.0; }
-
-// {2,3,4,7} -> "2-4,7"
-std::string CpuList(const google::protobuf::RepeatedField<uint32_t>& cpus) {
-  std::vector<uint32_t> sorted(cpus.begin(), cpus.end());
-  std::sort(sorted.begin(), sorted.end());
-  std::string out;
-  for (size_t i = 0; i < sorted.size();) {
-    size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
-    if (!out.empty()) out += ',';
-    out += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
-    i = last + 1;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -44,7 +30,9 @@ void AgentBoard::Started(AgentIndex agent, const v1::Started& started) {
   a.summary.lost = false;
   a.summary.host = started.host().hostname();
   a.summary.cpu_model = started.host().cpu_model();
-  a.summary.target_cpus = CpuList(started.host().target_cpus());
+  std::vector<int> cpus(started.host().target_cpus().begin(), started.host().target_cpus().end());
+  std::sort(cpus.begin(), cpus.end());
+  a.summary.target_cpus = CpuListText(cpus);
 }
 
 void AgentBoard::SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now) {
@@ -76,10 +64,10 @@ void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, Steady
       std::max(s.other_cpu_busy_max_fraction, FromPermille(progress.other_cpu_busy_permille()));
   s.stalled_us = static_cast<int64_t>(progress.stalled_us());
   s.surplus_lines = progress.surplus_lines();
-  // The way of a message only makes the agent's clock look late, so the smallest offset is nearest
-  // to the truth.
+  // The way of a message only makes the agent's clock look late, never early, so the largest offset
+  // is nearest to the truth, whichever clock is ahead.
   const int64_t offset = a.same_clock ? 0 : progress.clock_us() - wall_us;
-  if (a.reports == 0 || std::abs(offset) < std::abs(s.clock_offset_us)) s.clock_offset_us = offset;
+  s.clock_offset_us = a.reports == 0 ? offset : std::max(offset, s.clock_offset_us);
   a.steal_sum += FromPermille(progress.steal_permille());
   ++a.reports;
   s.steal_fraction = a.steal_sum / static_cast<double>(a.reports);
@@ -139,6 +127,17 @@ uint64_t AgentBoard::InFlight() const {
   uint64_t sum = 0;
   for (const Agent& a : agents_) sum += a.last.in_flight();
   return sum;
+}
+
+std::string AgentBoard::TroublesInWords() const {
+  std::string words;
+  for (const Agent& a : agents_) {
+    if (!words.empty()) words += "; ";
+    std::string trouble = a.summary.trouble;
+    if (trouble.empty()) trouble = a.state == AgentState::kDone ? "ended early" : "no answer";
+    words += fmt::format("{}: {}", a.name, trouble);
+  }
+  return words;
 }
 
 std::vector<AgentProgress> AgentBoard::Rows(SteadyTime now) {

@@ -41,6 +41,8 @@ class AgentBoard {
   // Of the first agent that told; null before.
   const v1::Started* AnyStarted() const;
   uint64_t InFlight() const;
+  // "a:7311: connection refused; b:7311: no answer": the last trouble of each agent.
+  std::string TroublesInWords() const;
 
   std::vector<AgentProgress> Rows(SteadyTime now);
   std::vector<AgentSummary> Summaries() const;

@@ -129,7 +129,7 @@ Task<absl::Status> RunEngine::WaitConnected(std::shared_ptr<RunEngine> self,
                   self->board_->trouble(i).empty() ? "no answer" : self->board_->trouble(i));
   }
   if (started > 0 || self->stopping()) co_return absl::OkStatus();
-  co_return absl::UnavailableError("no agent could be reached: " + self->LossInWords());
+  co_return absl::UnavailableError("no agent could be reached: " + self->board_->TroublesInWords());
 }
 
 void RunEngine::AddInvalid(CommitBatch batch, std::function<void()> taken) {
@@ -172,7 +172,9 @@ void RunEngine::FeedAll() {
 
 bool RunEngine::FeedOne(AgentIndex agent) {
   AgentSession& session = *sessions_[agent];
-  if (session.ended() || session.credit() == 0) return false;
+  // One that is away has credit left of its last stream: what it were lent now would lie there.
+  const bool here = !session.ended() && board_->state(agent) == AgentState::kRunning;
+  if (!here || session.credit() == 0) return false;
   auto lease = book_->Lend(agent, session.credit());
   if (!lease.ok()) {
     error_ = lease.status();
@@ -333,7 +335,7 @@ void RunEngine::CheckEnd() {
     if (book_->AllRecorded() && committed_ == book_->counts().recorded && rows_in_flight_ == 0) {
       if (!sessions_ending_) EndSessions();
     } else if (!AnyHope()) {
-      Stop(RunEnd::kIncomplete, "no agent is left: " + LossInWords());
+      Stop(RunEnd::kIncomplete, "no agent is left: " + board_->TroublesInWords());
       return;
     }
   }
@@ -343,16 +345,6 @@ void RunEngine::CheckEnd() {
     ended_ = true;
     end_.Notify();
   }
-}
-
-std::string RunEngine::LossInWords() const {
-  std::string words;
-  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
-    if (!words.empty()) words += "; ";
-    const std::string& trouble = board_->trouble(i);
-    words += fmt::format("{}: {}", board_->name(i), trouble.empty() ? "no answer" : trouble);
-  }
-  return words;
 }
 
 Task<> RunEngine::Tick(std::shared_ptr<RunEngine> self) {

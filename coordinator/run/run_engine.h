@@ -113,7 +113,6 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void CheckEnd();
   bool AllEnded() const;
   bool AnyHope() const;
-  std::string LossInWords() const;
   static Task<> Tick(std::shared_ptr<RunEngine> self);
   EngineEnd End() const;
 

@@ -85,9 +85,12 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement, std::string log_level,
                                                  Stopped stopped) {
-  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
-  std::string folder = std::filesystem::temp_directory_path().string() + "/fetchbench-XXXXXX";
-  if (folder.size() > 80) folder = "/tmp/fetchbench-XXXXXX";
+  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes. TMPDIR may name no folder.
+  std::error_code no_folder;
+  std::string folder = std::filesystem::temp_directory_path(no_folder).string();
+  constexpr size_t kLongestTemporary = 60;
+  if (no_folder || folder.size() > kLongestTemporary) folder = "/tmp";
+  folder += "/fetchbench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,
                                                  std::generic_category().message(errno)));

@@ -109,7 +109,7 @@ struct AgentSummary {
       0;                        // of any one report (about a second): busiest CPU not the target's
   double steal_fraction = 0;    // over the run: mean of its reports
   int64_t stalled_us = 0;       // feeding the target stood still, outbox full
-  int64_t clock_offset_us = 0;  // agent's clock minus ours, largest seen
+  int64_t clock_offset_us = 0;  // agent's clock minus ours, by the report that took least time
   uint32_t reconnects = 0;
   uint64_t surplus_lines = 0;           // target lines for a URL never asked for or answered before
   std::optional<int> target_exit_code;  // -N: ended by signal N; empty: unknown

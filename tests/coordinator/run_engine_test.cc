@@ -159,6 +159,18 @@ TEST_F(RunEngineTest, UrlsOfAnAgentThatStaysAwayGoToTheOther) {
   EXPECT_FALSE(result.agents[0].lost);
 }
 
+TEST_F(RunEngineTest, WhatAnAwayAgentHadAskedForIsNotLentToIt) {
+  // Both want more than there is. Without grace the first one's URLs are free at once, long before
+  // its next stream would have made it forget what it wanted.
+  options_.grace = milliseconds(0);
+  options_.session.first_backoff = options_.session.longest_backoff = milliseconds(2000);
+  Add({.window = 1000, .records_per_batch = 1, .break_after = 50, .away_after_break = true});
+  Add({.window = 1000});
+  const Result result = Run(400);
+  ExpectComplete(result, 400);
+  EXPECT_TRUE(result.agents[0].lost);
+}
+
 TEST_F(RunEngineTest, WithoutAnyAgentLeftTheRunIsIncompleteAndKeepsItsRecords) {
   Add({.break_after = 500, .away_after_break = true});
   const Result result = Run(20'000);

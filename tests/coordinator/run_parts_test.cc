@@ -142,7 +142,7 @@ TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
   EXPECT_FALSE(board.Summaries()[0].lost);
 }
 
-TEST(AgentBoardTest, TakesTheSmallestClockOffset) {
+TEST(AgentBoardTest, TakesTheClockOffsetOfTheFastestReport) {
   AgentBoard board({"far", "here"}, {false, true}, 10);
   v1::Progress progress;
   for (const int64_t late : {9'000, 2'000, 5'000}) {
@@ -151,6 +151,24 @@ TEST(AgentBoardTest, TakesTheSmallestClockOffset) {
   }
   EXPECT_EQ(board.Summaries()[0].clock_offset_us, -2'000);
   EXPECT_EQ(board.Summaries()[1].clock_offset_us, 0);
+}
+
+TEST(AgentBoardTest, ASlowReportDoesNotHideAClockThatIsAhead) {
+  AgentBoard board({"ahead"}, {false}, 10);
+  v1::Progress progress;
+  constexpr int64_t kAhead = 100'000;
+  for (const int64_t way : {80'000, 1'000, 99'000}) {
+    progress.set_clock_us(1'000'000 + kAhead - way);
+    board.Progress(0, progress, SteadyTime(), 1'000'000);
+  }
+  EXPECT_EQ(board.Summaries()[0].clock_offset_us, 99'000);
+}
+
+TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
+  AgentBoard board({"a", "b"}, {true, true}, 10);
+  board.Started(0, v1::Started());
+  board.Finished(0, v1::Finished());
+  EXPECT_EQ(board.TroublesInWords(), "a: ended early; b: no answer");
 }
 
 TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {

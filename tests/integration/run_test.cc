@@ -170,11 +170,23 @@ TEST_F(RunTest, AWrongProfileIsSaidByTheOrigin) {
   EXPECT_THAT(run.error(), HasSubstr("nosuchprofile"));
 }
 
+TEST_F(RunTest, AnUnknownLogLevelDoesNotSilenceTheOrigin) {
+  Program origin({Bin("fetchbench-origin"), "--log-level", "loud"});
+  EXPECT_EQ(origin.WaitForExit(std::chrono::seconds(20)), 2);
+  EXPECT_THAT(origin.error(), HasSubstr("loud"));
+}
+
 TEST_F(RunTest, AFolderThatCannotBeWrittenIsSaid) {
   Program run({Bin("fetchbench-coordinator"), "run", "--target", "native", "--out", "/proc/x"});
   run.CloseInput();
   EXPECT_EQ(run.WaitForExit(), 1);
   EXPECT_THAT(run.error(), HasSubstr("/proc/x"));
+}
+
+TEST_F(RunTest, ATemporaryFolderThatIsNotThereIsDoneWithout) {
+  const auto run = Run(List(5), {}, {{"TMPDIR", "/no/such/folder"}});
+  EXPECT_EQ(exit_, 0) << run->error();
+  ExpectBalanced();
 }
 
 TEST_F(RunTest, LeavesNoProcessBehind) {

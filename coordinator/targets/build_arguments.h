@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/ui/text_style.h"
+
+namespace fetchbench::coordinator {
+
+using BuildArguments = std::map<std::string, std::string>;
+
+// Where base images are named: FETCHBENCH_BASE_IMAGES, or build/base-images.json of the source
+// tree (bin/base-images writes it).
+std::string BaseImagesFile(const Environment& env);
+
+// {"GO_IMAGE": "fetchbench-base/go:1.26", ...}. InvalidArgument names the member. Pure.
+absl::StatusOr<BuildArguments> ParseBaseImages(std::string_view text);
+
+// Empty when there is no such file and `must_exist` is false.
+absl::StatusOr<BuildArguments> ReadBaseImages(const std::string& path, bool must_exist);
+
+// Names of the ARG lines of a Dockerfile, in their order. Pure.
+std::vector<std::string> DeclaredArguments(std::string_view dockerfile);
+
+// What the build gets: of the base images those that are declared, then what was given.
+// InvalidArgument: one was given that the Dockerfile does not declare. Pure.
+absl::StatusOr<BuildArguments> ChooseArguments(const std::vector<std::string>& declared,
+                                               const BuildArguments& base_images,
+                                               const BuildArguments& given);
+
+}  // namespace fetchbench::coordinator
