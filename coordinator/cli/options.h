@@ -37,6 +37,7 @@ struct RunOptions {
   uint32_t threads = 0;                              // 0: one for each CPU the target may use
   std::chrono::milliseconds grace{15'000};           // before an agent's URLs go to others
   std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
+  std::chrono::milliseconds linger{0};               // the targets stay so long after the last record
   std::string log_level = "warn";
 };
 

@@ -100,6 +100,7 @@ absl::Status RunController::CreateFolder() {
   identity_.folder = folder_->path();
   EngineOptions engine_options;
   engine_options.grace = options_.grace;
+  engine_options.linger = options_.linger;
   engine_options.timeout_us = std::chrono::microseconds(options_.timeout).count();
   auto engine =
       RunEngine::Create(loop_.get_executor(), clock_, engine_options, folder_->File("records.db"));

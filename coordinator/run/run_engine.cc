@@ -333,7 +333,8 @@ void RunEngine::CheckEnd() {
   if (ended_) return;
   if (!stopping() && book_) {
     if (book_->AllRecorded() && committed_ == book_->counts().recorded && rows_in_flight_ == 0) {
-      if (!sessions_ending_) EndSessions();
+      if (!all_recorded_) all_recorded_ = clock_.Now();
+      if (!sessions_ending_ && clock_.Now() >= *all_recorded_ + options_.linger) EndSessions();
     } else if (!AnyHope()) {
       Stop(RunEnd::kIncomplete, "no agent is left: " + board_->TroublesInWords());
       return;

@@ -29,6 +29,9 @@ struct EngineOptions {
   int64_t timeout_us = 0;
   // After the last record, for the agents to say how the target ended.
   std::chrono::milliseconds finish_wait{10'000};
+  // After the last record, before the targets are told that no URL will come: what they still hold
+  // on to then shows in what the origin sees.
+  std::chrono::milliseconds linger{0};
   // After a stop, for the agents to hand in what was under way.
   std::chrono::milliseconds stop_wait{1'500};
 };
@@ -134,6 +137,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   bool feeding_ = false;  // guards FeedAll against itself
   bool ended_ = false;
   bool sessions_ending_ = false;
+  std::optional<SteadyTime> all_recorded_;
   std::optional<SteadyTime> end_deadline_;
   std::optional<RunEnd> stop_end_;
   std::string stop_reason_;
