@@ -1,0 +1,251 @@
+#include "coordinator/verify/target_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "coordinator/verify/record_reader.h"
+#include "coordinator/verify/sighting.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+// A connection that is still open so long after the last record is one that nobody cancelled.
+constexpr std::chrono::milliseconds kLinger{1'000};
+// Slow behaviours wait side by side, and a cold runtime is not swamped.
+constexpr uint32_t kConcurrency = 64;
+constexpr std::string_view kConformanceDomain = ".conformance.test";
+
+// A list in the folder of runs, removed with the object.
+class ListFile {
+ public:
+  ListFile(const std::string& folder, const std::vector<std::string>& urls)
+      : path_(fmt::format("{}/verify-{}.urls", folder, getpid())) {
+    std::error_code ignored;  // then the file cannot be written, which is said
+    std::filesystem::create_directories(folder, ignored);
+    std::ofstream file(path_, std::ios::trunc);
+    for (const std::string& url : urls) file << url << '\n';
+    file.close();
+    ok_ = !file.fail();
+  }
+  ~ListFile() { unlink(path_.c_str()); }
+  ListFile(const ListFile&) = delete;
+  ListFile& operator=(const ListFile&) = delete;
+
+  bool ok() const { return ok_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool ok_ = false;
+};
+
+struct Seen {
+  std::vector<Sighting> sightings;  // as the behaviours that were asked for
+  absl::Status status = absl::OkStatus();
+};
+
+// Coroutines take their arguments by value; what these point to outlives the run.
+Task<> AskOrigin(OriginClient* origin, const std::vector<Behaviour>* behaviours, Seen* seen) {
+  if (origin == nullptr) {
+    seen->status = absl::FailedPreconditionError("there is no simulated web to ask");
+    co_return;
+  }
+  for (const Behaviour& behaviour : *behaviours) {
+    auto log = co_await origin->HostLog(behaviour.name + std::string(kConformanceDomain));
+    absl::StatusOr<Sighting> sighting = log.status();
+    if (log.ok()) sighting = ParseSighting(*log);
+    if (!sighting.ok()) {
+      seen->status = sighting.status();
+      co_return;
+    }
+    seen->sightings.push_back(*std::move(sighting));
+  }
+}
+
+std::string RuntimeText(const RunFacts& facts) {
+  std::vector<std::string> parts;
+  if (!facts.runtime.empty()) parts.push_back(facts.runtime);
+  for (const std::string& library : facts.libraries) parts.push_back(library);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+struct OneRun {
+  Summary summary;
+  std::vector<std::optional<Record>> records;
+};
+
+// Unavailable and the like: the target cannot be run, and why.
+absl::StatusOr<OneRun> RunList(RunOptions options, const std::vector<std::string>& urls,
+                               RunPresentation presentation, const RunOne& run_one) {
+  const ListFile list(options.out, urls);
+  if (!list.ok()) {
+    return absl::UnavailableError(fmt::format("cannot write {}: make room, or name another --out",
+                                              list.path()));
+  }
+  options.urls = list.path();
+  presentation.quiet = true;
+  RunResult result = run_one(options, std::move(presentation));
+  if (result.code == ExitCode::kInterrupted) return absl::CancelledError("stopped by the user");
+  if (!result.error.ok()) return result.error;
+  if (!result.summary) return absl::InternalError("the run gave no summary");
+  auto records = ReadRecords(result.folder + "/records.db", urls.size());
+  if (!records.ok()) return records.status();
+  return OneRun{*std::move(result.summary), *std::move(records)};
+}
+
+struct Judged {
+  std::vector<std::vector<Finding>> findings;  // as the behaviours
+  std::string runtime;
+};
+
+absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
+                                       const std::vector<Behaviour>& behaviours,
+                                       const std::string& note, const RunOne& run_one) {
+  RunOptions options = base;
+  options.concurrency = kConcurrency;
+  options.linger = kLinger;
+  std::vector<std::string> urls;
+  for (const Behaviour& behaviour : behaviours) urls.push_back(behaviour.url);
+  Seen seen;
+  RunPresentation presentation;
+  presentation.title_note = note;
+  presentation.before_web_ends = [&behaviours, &seen](OriginClient* origin, std::string) {
+    return AskOrigin(origin, &behaviours, &seen);
+  };
+  auto run = RunList(options, urls, std::move(presentation), run_one);
+  if (!run.ok()) return run.status();
+  if (!seen.status.ok()) return seen.status;
+  seen.sightings.resize(behaviours.size());  // the hook is not called when nothing was begun
+  PolicyAsked asked;
+  asked.timeout_us = std::chrono::microseconds(options.timeout).count();
+  asked.user_agent = options.user_agent;
+  Judged judged;
+  judged.runtime = RuntimeText(run->summary.facts);
+  for (size_t i = 0; i < behaviours.size(); ++i) {
+    judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
+  }
+  return judged;
+}
+
+bool AnyDependsOnTime(const std::vector<Finding>& findings) {
+  return std::ranges::any_of(findings, [](const Finding& f) { return f.DependsOnTime(); });
+}
+
+// Findings that a busy machine may have caused stay only where they happened twice.
+absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& behaviours,
+                       Judged& judged, const RunOne& run_one) {
+  std::vector<Behaviour> again;
+  std::vector<size_t> where;
+  for (size_t i = 0; i < behaviours.size(); ++i) {
+    if (!AnyDependsOnTime(judged.findings[i])) continue;
+    again.push_back(behaviours[i]);
+    where.push_back(i);
+  }
+  if (again.empty()) return absl::OkStatus();
+  const auto second = JudgeBehaviours(base, again, "looking again", run_one);
+  if (!second.ok()) return second.status();
+  for (size_t i = 0; i < where.size(); ++i) {
+    std::erase_if(judged.findings[where[i]], [&second, i](const Finding& finding) {
+      return finding.DependsOnTime() &&
+             std::ranges::none_of(second->findings[i], [&finding](const Finding& other) {
+               return other.token == finding.token;
+             });
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
+                            const std::vector<DeclaredDeviation>& declared, MatrixColumn& column,
+                            const RunOne& run_one) {
+  uint64_t small_peak_bytes = 0;
+  for (size_t i = 0; i < plan.resources.size(); ++i) {
+    const ResourceCheck& check = plan.resources[i];
+    RunOptions options = base;
+    options.concurrency = check.concurrency;
+    options.timeout = std::chrono::milliseconds(check.timeout_us / 1000);
+    RunPresentation presentation;
+    presentation.title_note = check.name;
+    const auto run = RunList(options, check.urls, std::move(presentation), run_one);
+    Cell& cell = column.cells[plan.behaviours.size() + i];
+    if (absl::IsCancelled(run.status())) return run.status();
+    if (!run.ok()) {
+      cell = MakeCell(check.name, {{"no_record", std::string(run.status().message())}}, declared);
+      continue;
+    }
+    if (i == 0) small_peak_bytes = run->summary.cost.peak_rss_bytes_max;
+    cell = MakeCell(check.name,
+                    JudgeResource(check, run->records, run->summary, small_peak_bytes), declared);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<DeclaredDeviation> DeclaredBy(const TargetInfo& target) {
+  std::vector<DeclaredDeviation> declared;
+  for (const Deviation& d : target.deviations) {
+    declared.push_back({d.behaviours, d.observed, d.why, d.reference});
+  }
+  return declared;
+}
+
+absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn& column,
+                  const RunOne& run_one) {
+  RunOptions base = plan.run;
+  base.target = target;
+  const std::vector<DeclaredDeviation> declared = DeclaredBy(target);
+  std::vector<Behaviour> played;
+  std::vector<size_t> where;
+  for (size_t i = 0; i < plan.behaviours.size(); ++i) {
+    if (plan.behaviours[i].native_only && target.is_container()) continue;
+    played.push_back(plan.behaviours[i]);
+    where.push_back(i);
+  }
+  if (!played.empty()) {
+    auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
+    if (!judged.ok()) return judged.status();
+    column.runtime = judged->runtime;
+    if (absl::Status s = LookAgain(base, played, *judged, run_one); !s.ok()) return s;
+    for (size_t i = 0; i < played.size(); ++i) {
+      column.cells[where[i]] = MakeCell(played[i].name, std::move(judged->findings[i]), declared);
+    }
+  }
+  return CheckResources(plan, base, declared, column, run_one);
+}
+
+}  // namespace
+
+Matrix EmptyMatrix(const CheckPlan& plan) {
+  Matrix matrix;
+  for (const Behaviour& behaviour : plan.behaviours) {
+    matrix.behaviours.push_back(behaviour.name);
+    matrix.families.push_back(behaviour.family);
+  }
+  for (const ResourceCheck& check : plan.resources) {
+    matrix.behaviours.push_back(check.name);
+    matrix.families.emplace_back("resources");
+  }
+  return matrix;
+}
+
+absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo& target,
+                                         const RunOne& run_one) {
+  const Matrix rows = EmptyMatrix(plan);
+  MatrixColumn column;
+  column.target = target.name;
+  column.cells.resize(rows.behaviours.size());
+  const absl::Status status = Fill(plan, target, column, run_one);
+  if (absl::IsCancelled(status)) return status;
+  if (!status.ok()) {
+    column.not_run = std::string(status.message());
+    return column;
+  }
+  column.stale = FindStale(rows.behaviours, column.cells, DeclaredBy(target));
+  return column;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/run/run_once.h"
+#include "coordinator/verify/behaviour_table.h"
+#include "coordinator/verify/matrix.h"
+#include "coordinator/verify/resource_check.h"
+
+namespace fetchbench::coordinator {
+
+// Does one run and tells what came of it; the title note is for the display. RunOnce with a display,
+// or a fake.
+using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
+
+// What all targets are checked with.
+struct CheckPlan {
+  std::vector<Behaviour> behaviours;
+  std::vector<ResourceCheck> resources;
+  RunOptions run;  // all but target, list, concurrency and timeout of the resource checks
+};
+
+// Rows of the matrix, in this order: behaviours, then resources.
+Matrix EmptyMatrix(const CheckPlan& plan);
+
+// Runs one target over everything of the plan. A target that cannot be run here gives a column that
+// says why; Cancelled: the user stopped it. What only a busy machine may have brought about is run a
+// second time, alone, and counts only if it happens again.
+absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo& target,
+                                         const RunOne& run_one);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,93 @@
+#include "coordinator/verify/verify_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "coordinator/ui/terminal.h"
+#include "coordinator/verify/target_check.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+RunResult OneRun(const RunOptions& options, RunPresentation presentation) {
+  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
+  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
+  return RunOnce(options, SystemClock(), display,
+                 Terminal(STDOUT_FILENO, ProcessEnvironment()).Style(), std::move(presentation));
+}
+
+bool Wanted(const std::vector<std::string>& only, std::string_view name) {
+  return only.empty() || std::ranges::any_of(only, [name](std::string_view pattern) {
+           const bool prefix = pattern.ends_with('*');
+           if (prefix) pattern.remove_suffix(1);
+           return prefix ? name.starts_with(pattern) : name == pattern;
+         });
+}
+
+absl::StatusOr<CheckPlan> MakePlan(const VerifyOptions& options) {
+  auto behaviours = ReadBehaviours(BehavioursFile(ProcessEnvironment()));
+  if (!behaviours.ok()) return behaviours.status();
+  CheckPlan plan;
+  plan.run = options.run;
+  for (Behaviour& b : *behaviours) {
+    if (Wanted(options.only, b.name)) plan.behaviours.push_back(std::move(b));
+  }
+  for (ResourceCheck& check : ResourceChecks()) {
+    if (options.resources && Wanted(options.only, check.name)) {
+      plan.resources.push_back(std::move(check));
+    }
+  }
+  if (plan.behaviours.empty() && plan.resources.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--only: no behaviour is called so (they are in {})",
+                    BehavioursFile(ProcessEnvironment())));
+  }
+  return plan;
+}
+
+std::string Render(const Matrix& matrix, MatrixFormat format) {
+  switch (format) {
+    case MatrixFormat::kJson:
+      return MatrixJson(matrix);
+    case MatrixFormat::kMarkdown:
+      return MatrixMarkdown(matrix);
+    case MatrixFormat::kPretty:
+      break;
+  }
+  return MatrixText(matrix, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style().utf8);
+}
+
+}  // namespace
+
+std::string BehavioursFile(const Environment& env) {
+  const auto named = env("FETCHBENCH_BEHAVIOURS");
+  return named && !named->empty() ? *named : FETCHBENCH_SOURCE_DIR "/data/behaviours.json";
+}
+
+ExitCode Verify(const VerifyOptions& options) {
+  const auto plan = MakePlan(options);
+  if (!plan.ok()) {
+    fmt::print(stderr, "coordinator: {}\n", std::string(plan.status().message()));
+    return ExitCode::kUsage;
+  }
+  Matrix matrix = EmptyMatrix(*plan);
+  bool missing = false;
+  for (size_t i = 0; i < options.targets.size(); ++i) {
+    const TargetInfo& target = options.targets[i];
+    fmt::print(stderr, "verify: {} ({} of {})\n", target.name, i + 1, options.targets.size());
+    auto column = CheckTarget(*plan, target, OneRun);
+    if (!column.ok()) {
+      fmt::print(stderr, "coordinator: {}\n", std::string(column.status().message()));
+      return ExitCode::kInterrupted;
+    }
+    missing = missing || !column->not_run.empty();
+    matrix.columns.push_back(*std::move(column));
+  }
+  fmt::print("{}", Render(matrix, options.format));
+  if (matrix.Failed()) return ExitCode::kCheckFailed;
+  return missing && options.named ? ExitCode::kIncomplete : ExitCode::kDone;
+}
+
+}  // namespace fetchbench::coordinator
