@@ -1,0 +1,145 @@
+#include "coordinator/bench/bench_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "common/record_line.h"
+#include "coordinator/bench/bench_runner.h"
+#include "coordinator/ui/terminal.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunResult OneRun(const RunOptions& options, RunPresentation presentation) {
+  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
+  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
+  return RunOnce(options, SystemClock(), display,
+                 Terminal(STDOUT_FILENO, ProcessEnvironment()).Style(), std::move(presentation));
+}
+
+absl::StatusOr<std::vector<BenchSetting>> ReadSettings(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(fmt::format("cannot read {}; --settings names it", path));
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  auto settings = ParseBenchSettings(text);
+  if (settings.ok()) return settings;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", path, std::string(settings.status().message())));
+}
+
+// "20261201T031500Z" of "2026-12-01T03:15:00.123456Z".
+std::string Compact(const std::string& rfc3339) {
+  std::string compact;
+  for (const char c : rfc3339.substr(0, 19)) {
+    if (c != '-' && c != ':') compact += c;
+  }
+  return compact + "Z";
+}
+
+absl::Status WriteFile(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return absl::UnavailableError(fmt::format("cannot write {}", path.string()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> WriteReports(const BenchResult& result, const std::string& out) {
+  constexpr int kFileWidth = 400;  // the whole table in one
+  const std::string name = "bench-" + Compact(result.facts.started_at);
+  const fs::path folder = fs::path(out) / name;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  TextStyle style;
+  style.width = kFileWidth;
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"table.txt", BenchText(result, style)},
+      {"table.md", BenchMarkdown(result)},
+      {"table.csv", BenchCsv(result)},
+      {"results.json", BenchJson(result)}};
+  for (const auto& [file, text] : files) {
+    if (absl::Status s = WriteFile(folder / file, text); !s.ok()) return s;
+  }
+  const fs::path link = fs::path(out) / "bench-latest";
+  fs::remove(link, error);
+  fs::create_directory_symlink(name, link, error);  // a convenience: no reason to fail
+  return folder.string();
+}
+
+std::string Render(const BenchResult& result, BenchFormat format) {
+  switch (format) {
+    case BenchFormat::kMarkdown:
+      return BenchMarkdown(result);
+    case BenchFormat::kCsv:
+      return BenchCsv(result);
+    case BenchFormat::kJson:
+      return BenchJson(result);
+    case BenchFormat::kPretty:
+      break;
+  }
+  return BenchText(result, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style());
+}
+
+BenchFacts FactsOf(const BenchOptions& options, const Clock& clock) {
+  BenchFacts facts;
+  facts.version = FETCHBENCH_VERSION;
+  AppendRfc3339(facts.started_at, clock.WallUs());
+  facts.web = options.run.web == Web::kInternet
+                  ? "internet"
+                  : fmt::format("sim:{}, seed {}", options.run.profile, options.run.seed);
+  facts.list = options.run.urls;
+  facts.rounds = options.rounds;
+  facts.order_seed = options.run.seed;
+  return facts;
+}
+
+std::string HostOf(const std::vector<BenchRow>& rows) {
+  for (const BenchRow& row : rows) {
+    for (const BenchRound& round : row.rounds) {
+      if (round.summary) return round.summary->facts.host;
+    }
+  }
+  return "this host";
+}
+
+ExitCode CodeOf(const BenchResult& result) {
+  if (result.facts.partial) return ExitCode::kInterrupted;
+  return result.AnyFailed() ? ExitCode::kIncomplete : ExitCode::kDone;
+}
+
+}  // namespace
+
+ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
+  const auto complain = [](const absl::Status& status, ExitCode code) {
+    fmt::print(stderr, "coordinator: {}\n", std::string(status.message()));
+    return code;
+  };
+  const auto settings = ReadSettings(options.settings);
+  if (!settings.ok()) return complain(settings.status(), ExitCode::kUsage);
+  auto targets = BenchTargets(*settings, options.names, options.run.concurrency, registry);
+  if (!targets.ok()) return complain(targets.status(), ExitCode::kUsage);
+  const SystemClock clock;
+  BenchResult result;
+  result.facts = FactsOf(options, clock);
+  const std::vector<BenchStep> steps = PlanSteps(targets->size(), options.rounds, options.run.seed);
+  BenchRunner runner(*std::move(targets), options.run, clock,
+                     [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
+  result.rows = runner.Run(steps, OneRun);
+  result.facts.partial = runner.interrupted();
+  result.facts.host = HostOf(result.rows);
+  result.Sort();
+  const auto folder = WriteReports(result, options.run.out);
+  fmt::print("{}", Render(result, options.format));
+  if (!folder.ok()) return complain(folder.status(), ExitCode::kInternalError);
+  fmt::print(stderr, "bench: {}/table.txt, .md, .csv and results.json\n", *folder);
+  return CodeOf(result);
+}
+
+}  // namespace fetchbench::coordinator

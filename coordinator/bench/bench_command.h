@@ -1,0 +1,15 @@
+#pragma once
+
+#include "coordinator/cli/exit_code.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/targets/target_registry.h"
+
+namespace fetchbench::coordinator {
+
+// `coordinator bench`: runs targets in turns and prints their table on standard output; progress on
+// standard error. Table, markdown, CSV and JSON go to out/bench-<time>/, which out/bench-latest
+// points at. Exit 3 when a target failed, 130 when interrupted (what was counted is printed,
+// labelled partial). On the program's main thread (RunOnce).
+ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry);
+
+}  // namespace fetchbench::coordinator
