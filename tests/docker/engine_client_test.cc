@@ -18,9 +18,9 @@ namespace fetchbench::docker {
 namespace {
 
 namespace json = boost::json;
+using test::RunOn;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using test::RunOn;
 
 class EngineClientTest : public ::testing::Test {
  protected:
@@ -63,14 +63,13 @@ TEST_F(EngineClientTest, TellsItsVersionAndFacts) {
 }
 
 TEST_F(EngineClientTest, BuildsWithArgumentsAndLabelsAndShowsItsSteps) {
-  BuildRequest request = Request("ARG WORD=none\nFROM scratch\nARG WORD\nLABEL word=${WORD}\n"
-                                 "COPY target /target\nENTRYPOINT [\"/target\"]\n");
+  BuildRequest request = Request(
+      "ARG WORD=none\nFROM scratch\nARG WORD\nLABEL word=${WORD}\n"
+      "COPY target /target\nENTRYPOINT [\"/target\"]\n");
   request.tag = "fetchbench/test-client:args";
   request.build_args = {{"WORD", "hello & co"}};
   std::vector<std::string> lines;
-  const EngineClient::TextSink sink = [&lines](std::string_view line) {
-    lines.emplace_back(line);
-  };
+  const EngineClient::TextSink sink = [&lines](std::string_view line) { lines.emplace_back(line); };
   const auto id = Get(client_.BuildImage(std::move(request), sink));
   ASSERT_TRUE(id.ok()) << id.status();
   EXPECT_THAT(lines, Contains(HasSubstr("FROM scratch")));
@@ -83,11 +82,13 @@ TEST_F(EngineClientTest, BuildsWithArgumentsAndLabelsAndShowsItsSteps) {
   EXPECT_TRUE(Get(client_.RemoveImage("fetchbench/test-client:args")).ok());
   EXPECT_TRUE(Get(client_.InspectImage("fetchbench/test-client:second")).ok());
   EXPECT_TRUE(Get(client_.RemoveImage("fetchbench/test-client:second")).ok());
-  EXPECT_TRUE(absl::IsNotFound(Get(client_.InspectImage("fetchbench/test-client:second")).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(Get(client_.InspectImage("fetchbench/test-client:second")).status()));
 }
 
 TEST_F(EngineClientTest, AFailedBuildShowsTheStepAndItsOutput) {
-  const auto missing = Get(client_.BuildImage(Request("FROM scratch\nCOPY not-there /\n"), nullptr));
+  const auto missing =
+      Get(client_.BuildImage(Request("FROM scratch\nCOPY not-there /\n"), nullptr));
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("not-there"));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("Step 2/2"));

@@ -50,7 +50,8 @@ TEST(EngineJsonTest, BuildLines) {
 }
 
 TEST(ReplyErrorTest, NamesCallAndReasonAndWhatToDo) {
-  const absl::Status s = ReplyError("looking for image x", 404, R"({"message":"No such image: x"})");
+  const absl::Status s =
+      ReplyError("looking for image x", 404, R"({"message":"No such image: x"})");
   EXPECT_TRUE(absl::IsNotFound(s));
   EXPECT_THAT(std::string(s.message()), HasSubstr("looking for image x"));
   EXPECT_THAT(std::string(s.message()), HasSubstr("No such image: x"));

@@ -23,8 +23,8 @@ namespace fetchbench::docker {
 namespace {
 
 using std::chrono::milliseconds;
-using ::testing::HasSubstr;
 using test::RunOn;
+using ::testing::HasSubstr;
 
 // Accepts and answers each connection with the same bytes, then keeps it open.
 class RudeServer {
@@ -115,7 +115,8 @@ TEST_F(EngineTroubleTest, EveryCallOnASilentEngineEndsByItsDeadline) {
 
 // It answers the version and is silent afterwards: the calls themselves have a deadline too.
 TEST_F(EngineTroubleTest, AnAnswerThatStopsHalfWayEndsByItsDeadline) {
-  const RudeServer server(path_, "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 9\r\n\r\n{");
+  const RudeServer server(path_,
+                          "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 9\r\n\r\n{");
   EngineClient client = Client();
   EXPECT_TRUE(absl::IsDeadlineExceeded(Get(client.Version()).status()));
 }

@@ -21,8 +21,8 @@ TEST(IgnoreRulesTest, StarsStayWithinAFolderAndDoubleStarsDoNot) {
 }
 
 TEST(IgnoreRulesTest, TheLastFittingLineDecides) {
-  const IgnoreRules rules = IgnoreRules::Parse(
-      "# remark\n\n/target/\nnode_modules\n*.log\n!keep.log\r\n  ./build  \n");
+  const IgnoreRules rules =
+      IgnoreRules::Parse("# remark\n\n/target/\nnode_modules\n*.log\n!keep.log\r\n  ./build  \n");
   EXPECT_TRUE(rules.Ignores("target"));
   EXPECT_TRUE(rules.Ignores("target/debug/x"));
   EXPECT_FALSE(rules.Ignores("src/target"));

@@ -45,7 +45,8 @@ TEST(OwnerTest, AZombieIsGone) {
 }
 
 TEST(OwnerTest, OtherTextsAreUnknown) {
-  for (const char* text : {"", "1", "1-2", "1-2-3", "a-b-c-d", "1-2-x-4-5", "someone else's label"}) {
+  for (const char* text :
+       {"", "1", "1-2", "1-2-3", "a-b-c-d", "1-2-x-4-5", "someone else's label"}) {
     EXPECT_EQ(StateOf(text), OwnerState::kUnknown) << text;
   }
 }

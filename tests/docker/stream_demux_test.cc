@@ -27,7 +27,8 @@ struct Taken {
 
 TEST(StreamDemuxTest, FramesComeApartHoweverTheyAreCut) {
   const std::string wire = Frame(Stream::kStdout, "first") + Frame(Stream::kStderr, "oh") +
-                           Frame(Stream::kStdout, "") + Frame(Stream::kStdout, std::string(70'000, 'x'));
+                           Frame(Stream::kStdout, "") +
+                           Frame(Stream::kStdout, std::string(70'000, 'x'));
   for (const size_t step : {size_t{1}, size_t{3}, size_t{8}, size_t{4'096}, wire.size()}) {
     StreamDemux demux;
     Taken taken;

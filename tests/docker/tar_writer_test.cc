@@ -32,8 +32,8 @@ TEST(TarWriterTest, TarReadsItBack) {
   EXPECT_EQ(bytes.size() % 512, 0);
   const test::TempFolder folder;
   folder.Write("a.tar", bytes);
-  const std::string command = "cd " + folder.path() +
-                              " && tar tvf a.tar >list 2>err && tar xf a.tar && ./link >said";
+  const std::string command =
+      "cd " + folder.path() + " && tar tvf a.tar >list 2>err && tar xf a.tar && ./link >said";
   ASSERT_EQ(std::system(command.c_str()), 0) << folder.Read("err");
   EXPECT_EQ(folder.Read("said"), "hello\n");
   EXPECT_EQ(folder.Read(deep), std::string(1'000, 'x'));

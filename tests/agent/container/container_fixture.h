@@ -91,8 +91,7 @@ class ContainerTest : public AgentServerTest {
     return test::RunOn(loop_, std::move(task)).get();
   }
   std::vector<docker::ContainerSummary> OwnContainers() {
-    const std::string label =
-        std::string(docker::kOwnerLabel) + "=" + docker::ThisProcess().Text();
+    const std::string label = std::string(docker::kOwnerLabel) + "=" + docker::ThisProcess().Text();
     const auto list = Get(client_.ListContainers({label}));
     EXPECT_TRUE(list.ok()) << list.status();
     return list.ok() ? *list : std::vector<docker::ContainerSummary>();

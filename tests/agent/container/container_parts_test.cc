@@ -47,8 +47,8 @@ TEST(ContainerConfigTest, ResolversAreAddressesWithPort53) {
   EXPECT_EQ(*ResolverAddress("127.0.0.1:53"), "127.0.0.1");
   EXPECT_EQ(*ResolverAddress("[::1]:53"), "::1");
   EXPECT_EQ(*ResolverAddress("::1"), "::1");
-  for (const char* bad : {"127.0.0.1:5353", "dns.example", "dns.example:53", "[::1", "1.2.3.4:",
-                          "1.2.3.4\nsearch x"}) {
+  for (const char* bad : {"127.0.0.1:5353", "dns.example", "dns.example:53", "[::1",
+                          "1.2.3.4:", "1.2.3.4\nsearch x"}) {
     EXPECT_FALSE(ResolverAddress(bad).ok()) << bad;
   }
 }

@@ -29,12 +29,12 @@ TEST_F(ContainerTest, TheTargetGetsWhatTheContractSays) {
   config_.host.set_max_open_files(12'345);  // the daemon has a copy already
   const test::RunResult result = Run(start, test::MakeUrls(1));
   ASSERT_TRUE(result.finished) << result.status.error_message();
-  EXPECT_THAT(result.finished->target_stderr(),
-              AllOf(HasSubstr("CONCURRENCY 4"), HasSubstr("ca a certificate"),
-                    HasSubstr("SSL_CERT_FILE /etc/fetchbench-ca.pem"),
-                    HasSubstr("resolv nameserver 10.9.8.7"), HasSubstr("uid 65534"),
-                    HasSubstr("root read-only tmp writable"),
-                    HasSubstr("CapEff:\t0000000000000000")));
+  EXPECT_THAT(
+      result.finished->target_stderr(),
+      AllOf(HasSubstr("CONCURRENCY 4"), HasSubstr("ca a certificate"),
+            HasSubstr("SSL_CERT_FILE /etc/fetchbench-ca.pem"),
+            HasSubstr("resolv nameserver 10.9.8.7"), HasSubstr("uid 65534"),
+            HasSubstr("root read-only tmp writable"), HasSubstr("CapEff:\t0000000000000000")));
 }
 
 TEST_F(ContainerTest, LimitsAreAppliedAndTold) {
