@@ -10,11 +10,11 @@ fb_settings_lines() {
   grep -hsE -- "$pattern" "$@" || true
 }
 
-# fb_settings_file FILE HEAD LINES: writes FILE if there are LINES or a HEAD.
+# fb_settings_file FILE HEAD LINES: writes FILE if there is a HEAD or are LINES.
 fb_settings_file() {
   [[ -n $2$3 ]] || return 0
   mkdir -p -- "$(dirname -- "$1")"
-  printf '%s\n' $2 "$3" | sed '/^$/d' >"$1"
+  printf '%s\n' "$2" "$3" | sed '/^$/d' >"$1"
 }
 
 # fb_settings FOLDER: writes the files below FOLDER, at the paths that they have in an image.

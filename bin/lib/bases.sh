@@ -2,8 +2,11 @@
 # Sourced after common.sh, docker.sh and base-settings.sh: the stand-in base images. An image's tag is the hash of
 # all that decides what is in it, so that whether it has to be built is one question to the engine.
 
+# fb_root is common.sh's; fb_base_work, a folder of this call that is removed at its end, is the caller's.
+: "${fb_root:?}"
+
 # In the order in which they are built, with the build argument that selects each in a target's Dockerfile.
-fb_bases=(debian go node python rust bun deno java jre ruby)
+export fb_bases=(debian go node python rust bun deno java jre ruby)
 declare -A fb_base_argument=(
   [debian]=RUNTIME_IMAGE [go]=GO_IMAGE [node]=NODE_IMAGE [python]=PYTHON_IMAGE [rust]=RUST_IMAGE
   [bun]=BUN_IMAGE [deno]=DENO_IMAGE [java]=JAVA_IMAGE [jre]=JRE_IMAGE [ruby]=RUBY_IMAGE
@@ -21,9 +24,10 @@ fi
 
 fb_hash() { sha256sum | cut -c 1-16; }
 
-# fb_base_prepare: reads once what all tags depend on. fb_base_work is a folder of this call, removed at its end.
+# fb_base_prepare: reads once what all tags depend on.
 fb_base_prepare() {
   local settings
+  : "${fb_base_work:?}"
   fb_settings "$fb_base_work/settings"
   settings=$(cd "$fb_base_work/settings" && find . -type f -print0 | sort -z | xargs -0r sha256sum)
   fb_base_debian=$fb_base_names/debian:$({
@@ -69,13 +73,17 @@ fb_base_child() { setpriv --pdeathsig KILL "$@" </dev/null; }
 fb_base_debian_tree() {
   local folder=$1 suite=$2 settings=$3
   set -e
+  # As in the official image: no documentation, and no waiting for the disk after each file.
+  mkdir -p "$folder/etc/dpkg/dpkg.cfg.d"
+  { echo force-unsafe-io && printf 'path-exclude=/usr/share/%s/*\n' doc locale info; } \
+    >"$folder/etc/dpkg/dpkg.cfg.d/80container"
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$folder"
   cp -r --no-preserve=mode,ownership -- "$settings/." "$folder/"
   chroot "$folder" /usr/sbin/update-ca-certificates
-  # As in the official image: no recommended packages, no documentation, no package files kept.
-  printf '%s\n' 'APT::Install-Recommends "false";' 'Dir::Cache::pkgcache "";' 'Dir::Cache::srcpkgcache "";' \
-    'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };' >"$folder/etc/apt/apt.conf.d/80container"
-  printf 'path-exclude=/usr/share/%s/*\n' doc locale info >"$folder/etc/dpkg/dpkg.cfg.d/80container"
+  echo 'APT::Install-Recommends "false";' >"$folder/etc/apt/apt.conf.d/80container"
+  printf '%s\n' '#!/bin/sh -e' 'apt-get update' 'apt-get install -y "$@"' 'apt-get clean' \
+    'rm -rf /var/lib/apt/lists/*' >"$folder/usr/local/bin/install-packages"
+  chmod +x "$folder/usr/local/bin/install-packages"
   rm -rf "$folder"/var/cache/apt/archives/*.deb "$folder"/var/lib/apt/lists/* "$folder"/var/log/* \
     "$folder"/usr/share/{doc,locale,info}/* "$folder"/etc/resolv.conf "$folder"/etc/hostname
 }
@@ -143,5 +151,10 @@ fb_base_write_json() {
   done
   mkdir -p -- "$(dirname -- "$fb_base_json")"
   jq -S . <<<"$entries" >"$fb_base_json.part"
-  cmp -s -- "$fb_base_json.part" "$fb_base_json" && rm -f -- "$fb_base_json.part" || mv -- "$fb_base_json.part" "$fb_base_json"
+  # A file with nothing new keeps its date.
+  if cmp -s -- "$fb_base_json.part" "$fb_base_json"; then
+    rm -f -- "$fb_base_json.part"
+  else
+    mv -- "$fb_base_json.part" "$fb_base_json"
+  fi
 }

@@ -1,7 +1,7 @@
 # The first stage is the same in node, deno and bun, so it runs once. Debian's npm fetches, by js/package-lock.json.
 ARG BASE
 FROM ${BASE} AS packages
-RUN apt-get update && apt-get install -y npm && apt-get clean
+RUN install-packages npm
 WORKDIR /js
 COPY js/ ./
 RUN npm ci --ignore-scripts --no-audit --no-fund

@@ -1,7 +1,7 @@
 # Debian's Go is a year behind, but fetches any other as a module, checked like every module.
 ARG BASE
 FROM ${BASE} AS toolchain
-RUN apt-get update && apt-get install -y golang-go && apt-get clean
+RUN install-packages golang-go
 ARG VERSION=go1.26.8
 RUN GOTOOLCHAIN=$VERSION cp -r "$(GOTOOLCHAIN=$VERSION go env GOROOT)" /usr/local/go
 

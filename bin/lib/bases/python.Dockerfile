@@ -1,5 +1,5 @@
 ARG BASE
 FROM ${BASE}
-RUN apt-get update && apt-get install -y python3 python3-pip python3-venv && apt-get clean
+RUN install-packages python3 python3-pip python3-venv
 # A container is no place to keep pip out of; the official image has `python` too.
 RUN rm -f /usr/lib/python3*/EXTERNALLY-MANAGED && ln -s /usr/bin/python3 /usr/local/bin/python && python3 -m pip --version
