@@ -23,7 +23,7 @@ func classify(r result) string {
 		return "redirect_invalid"
 	case at == phaseURL:
 		return "invalid_url"
-	case isTimeout(err):
+	case r.expired, isTimeout(err):
 		return classifyTimeout(at)
 	}
 	if outcome := classifyNetwork(err); outcome != "" {

@@ -25,6 +25,7 @@ type result struct {
 	err        error
 	phase      phase // where it was when err happened
 	redirected bool
+	expired    bool // the deadline had struck, whatever err says
 	start      time.Time
 	duration   time.Duration
 	bodyLength int64
@@ -91,6 +92,7 @@ func (f *fetcher) fetch(url string) result {
 	r.status, r.bodyLength, r.err = f.get(httptrace.WithClientTrace(ctx, progress.trace()), url, &progress)
 	r.phase, r.redirected = phase(progress.at.Load()), progress.requests.Load() > 1
 	r.duration = time.Since(begin)
+	r.expired = r.duration >= f.timeout
 	return r
 }
 
