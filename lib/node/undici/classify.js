@@ -1,5 +1,5 @@
 // Names the outcome of lib/CONTRACT.md that an error is: by its code, and by the phase that it came in.
-export function classify (error, { phase, connections }, late) {
+export function classify (error, { phase }, late) {
   const code = error.code ?? error.name
   if (late) return timeouts[phase]
   if (phase === 'url') return 'invalid_url'

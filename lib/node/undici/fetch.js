@@ -20,7 +20,7 @@ export function createFetcher ({ timeout, userAgent }) {
     const begin = performance.now()
     const controller = new AbortController()
     const timer = setTimeout(() => controller.abort(new DOMException('deadline', 'TimeoutError')), timeout)
-    const progress = { phase: 'url', connections: 0, socket: null }
+    const progress = { phase: 'url', socket: null }
     const result = { url, code: '', begin, duration: 0, length: 0 }
     try {
       const dispatcher = agentThatTells(progress)
@@ -45,7 +45,6 @@ function agentThatTells (progress) {
   return new Agent({
     ...agentOptions,
     connect (options, callback) {
-      progress.connections++
       progress.phase = 'dns'
       progress.socket?.destroy() // of the redirect before
       progress.socket = connect(options, callback)
