@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/native_command.h"
-
 namespace fetchbench::agent {
 namespace {
 
@@ -32,31 +30,32 @@ RunSettings Settings(const AgentConfig& config, const v1::Start& start) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<ActiveRun>> ActiveRun::Begin(const AgentConfig& config,
-                                                            const Clock& clock,
-                                                            net::any_io_executor loop,
-                                                            const v1::Start& start,
-                                                            v1::TargetFacts facts) {
-  auto run = std::make_shared<ActiveRun>(config, clock, std::move(loop), start, std::move(facts));
-  const TargetCommand command = NativeCommand(config.native_path, start.options());
-  if (absl::Status s = run->process_.Start(command, run->executor_); !s.ok()) return s;
-  return run;
+Task<absl::StatusOr<std::shared_ptr<ActiveRun>>> ActiveRun::Begin(const AgentConfig& config,
+                                                                  const Clock& clock,
+                                                                  v1::Start start,
+                                                                  TargetLaunch launch) {
+  TargetCommand command = std::move(launch.command);
+  auto run = std::make_shared<ActiveRun>(config, clock, start, std::move(launch));
+  absl::Status started = co_await run->process_->Start(std::move(command), run->executor_);
+  if (!started.ok()) co_return started;
+  co_return run;
 }
 
-ActiveRun::ActiveRun(const AgentConfig& config, const Clock& clock, net::any_io_executor loop,
-                     const v1::Start& start, v1::TargetFacts facts)
+ActiveRun::ActiveRun(const AgentConfig& config, const Clock& clock, const v1::Start& start,
+                     TargetLaunch launch)
     : config_(config),
       clock_(clock),
       id_(start.run_id()),
       since_us_(clock.WallUs()),
-      facts_(std::move(facts)),
+      facts_(std::move(launch.facts)),
+      container_(std::move(launch.container)),
       orphan_timeout_(start.orphan_timeout_ms() == 0 ? config.orphan_timeout
                                                      : milliseconds(start.orphan_timeout_ms())),
       progress_interval_(ProgressInterval(start)),
       usage_at_start_(ReadOwnUsage()),
       cpu_(config.target_cpus),
-      executor_(Settings(config, start), process_, clock, [this] { Notify(); }),
-      process_(std::move(loop), config.child_cpus),
+      executor_(Settings(config, start), *launch.process, clock, [this] { Notify(); }),
+      process_(std::move(launch.process)),
       detached_since_(clock.Now()),
       progress_due_(clock.Now() + progress_interval_) {}
 
@@ -123,6 +122,8 @@ v1::AgentMessage ActiveRun::MakeStarted() {
   *started.mutable_host() = config_.host;
   started.mutable_host()->set_clock_us(clock_.WallUs());
   *started.mutable_target() = facts_;
+  if (container_) *started.mutable_container() = *container_;
+  started.set_cost_basis(process_->CostBasis());
   started.set_resumed(resumed_);
   if (resumed_) {
     for (const uint64_t id : executor_.HeldLeases()) started.add_held_lease_ids(id);

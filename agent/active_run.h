@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -9,9 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "agent/cpu_sampler.h"
-#include "agent/process/child_process.h"
 #include "agent/run_executor.h"
+#include "agent/target_process.h"
 #include "common/clock.h"
+#include "common/net.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::agent {
@@ -26,8 +26,20 @@ struct AgentConfig {
   std::chrono::milliseconds orphan_timeout{600'000};
   std::chrono::milliseconds start_patience{30'000};     // from a stream's opening to its Start
   std::chrono::milliseconds describe_patience{10'000};  // for `TARGET --describe`
+  std::chrono::milliseconds container_describe_patience{60'000};  // the same in a container
   RunLimits limits;
   v1::HostFacts host;
+  std::string docker_socket;  // of the Engine that runs containers; empty: none
+  // Of RUN steps of image builds, as the Engine takes it; empty: its default.
+  std::string build_network;
+};
+
+// A target that is ready to be started.
+struct TargetLaunch {
+  std::unique_ptr<TargetProcess> process;
+  TargetCommand command;
+  v1::TargetFacts facts;
+  std::optional<v1::ContainerOptions> container;  // limits as applied; none: a child process
 };
 
 // What a stream offers to the run that it is attached to. On the loop.
@@ -42,14 +54,12 @@ class RunListener {
 class ActiveRun {
  public:
   // Starts the target. An error says what it was that did not start.
-  static absl::StatusOr<std::shared_ptr<ActiveRun>> Begin(const AgentConfig& config,
-                                                          const Clock& clock,
-                                                          net::any_io_executor loop,
-                                                          const v1::Start& start,
-                                                          v1::TargetFacts facts);
+  static Task<absl::StatusOr<std::shared_ptr<ActiveRun>>> Begin(const AgentConfig& config,
+                                                                const Clock& clock, v1::Start start,
+                                                                TargetLaunch launch);
 
-  ActiveRun(const AgentConfig& config, const Clock& clock, net::any_io_executor loop,
-            const v1::Start& start, v1::TargetFacts facts);
+  ActiveRun(const AgentConfig& config, const Clock& clock, const v1::Start& start,
+            TargetLaunch launch);
 
   // `listener` takes over; the one before is displaced.
   void Attach(const std::shared_ptr<RunListener>& listener, uint64_t last_committed_seq,
@@ -85,12 +95,13 @@ class ActiveRun {
   const std::string id_;
   const int64_t since_us_;
   const v1::TargetFacts facts_;
+  const std::optional<v1::ContainerOptions> container_;
   const std::chrono::milliseconds orphan_timeout_;
   const std::chrono::milliseconds progress_interval_;
   const OwnUsage usage_at_start_;
   CpuSampler cpu_;
   RunExecutor executor_;
-  ChildProcess process_;  // destroyed first: it calls the executor
+  const std::unique_ptr<TargetProcess> process_;  // destroyed first: it calls the executor
 
   std::weak_ptr<RunListener> listener_;
   const RunListener* attached_ = nullptr;

@@ -19,6 +19,7 @@
 #include "agent/options.h"
 #include "agent/process/cpu_list.h"
 #include "agent/server.h"
+#include "common/docker/engine_address.h"
 #include "common/log.h"
 
 namespace fetchbench::agent {
@@ -26,7 +27,8 @@ namespace {
 
 constexpr int kExitInternal = 1;
 constexpr int kExitUsage = 2;
-constexpr time_t kStopSeconds = 2;
+// An Engine takes some time to remove a container.
+constexpr time_t kStopSeconds = 10;
 
 // False: the parent is gone already.
 bool ExitWithParent() {
@@ -57,6 +59,13 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   config.child_cpus = options.target_cpus.empty() ? allowed : options.target_cpus;
   config.orphan_timeout = options.orphan_timeout;
   config.host = ReadHostFacts(allowed, options.target_cpus);
+  config.build_network = options.build_network;
+  const absl::StatusOr<std::string> socket = docker::SocketPathFromEnvironment();
+  if (socket.ok()) {
+    config.docker_socket = *socket;
+  } else {
+    spdlog::warn("no containers here: {}", std::string(socket.status().message()));
+  }
   return config;
 }
 

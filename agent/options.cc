@@ -45,6 +45,9 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
                  "Seconds without a coordinator after which a run is dropped")
       ->check(CLI::Range(0.1, kLongestOrphanSeconds))
       ->capture_default_str();
+  app.add_option("--build-network", options.build_network,
+                 "Network of the RUN steps of image builds, as in host [the Engine's default]")
+      ->envname("FETCHBENCH_BUILD_NETWORK");
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")

@@ -13,6 +13,7 @@ struct Options {
   std::vector<int> target_cpus;  // empty: targets are not pinned
   std::vector<int> cpus;         // empty: the daemon is not pinned
   std::chrono::milliseconds orphan_timeout{600'000};
+  std::string build_network;  // of image builds; empty: the Engine's default
   bool exit_with_parent = false;
   std::string log_level = "info";
 };

@@ -24,6 +24,7 @@ void FillUsage(v1::TargetUsage& out, const TargetUsage& usage) {
   out.set_rss_bytes(usage.rss_bytes);
   out.set_peak_rss_bytes(usage.peak_rss_bytes);
   out.set_open_files(usage.open_files);
+  out.set_open_sockets(usage.open_sockets);
 }
 
 std::string LastLine(const std::string& text) {
@@ -194,12 +195,12 @@ void RunExecutor::OnExit(const TargetExit& exit) {
 
 std::string RunExecutor::OpenUrlText(const TargetExit& exit) const {
   return fmt::format("target {} {} with {} URLs open and {} not yet given to it",
-                     settings_.target_name, DescribeExit(exit.code), book_.open(), book_.waiting());
+                     settings_.target_name, DescribeExit(exit), book_.open(), book_.waiting());
 }
 
 void RunExecutor::CloseCrashed() {
   const std::string last_words = LastLine(exit_->stderr_tail);
-  std::string text = fmt::format("target {}", DescribeExit(exit_->code));
+  std::string text = fmt::format("target {}", DescribeExit(*exit_));
   if (!last_words.empty()) text += ": " + last_words;
   const int64_t now_us = run_clock_.WallUsAt(clock_.Now());
   for (const OpenUrl& open : book_.CloseAll()) {
@@ -267,12 +268,15 @@ void RunExecutor::FillProgress(v1::Progress& progress) {
   progress.set_surplus_lines(surplus_);
   progress.set_unparsable_lines(unparsable_ + lines_.oversize_lines());
   progress.set_stalled_us(static_cast<uint64_t>(stalled_.count()));
-  FillUsage(*progress.mutable_target(), exit_ ? exit_->usage : target_.Usage());
+  const TargetUsage usage = exit_ ? exit_->usage : target_.Usage();
+  FillUsage(*progress.mutable_target(), usage);
+  progress.set_engine_cpu_us(usage.engine_cpu_us);
 }
 
 v1::Finished RunExecutor::Totals() const {
   v1::Finished totals;
   FillUsage(*totals.mutable_target(), exit_->usage);
+  totals.set_engine_cpu_us(exit_->usage.engine_cpu_us);
   totals.set_records(outbox_.records());
   totals.set_last_seq(outbox_.last_seq());
   totals.set_surplus_lines(surplus_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/native_command.h"
+#include "agent/process/child_process.h"
 #include "agent/target_facts.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
@@ -28,13 +29,14 @@ absl::Status CheckStart(const v1::Start& start) {
 }
 
 absl::Status CheckTarget(const v1::TargetSpec& target) {
-  if (target.name() == kNativeTarget) return absl::OkStatus();
-  return absl::NotFoundError(
-      fmt::format("target '{}': this agent offers {}", target.name(), kNativeTarget));
+  if (target.name() == kNativeTarget || IsContainer(target)) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format(
+      "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
+      target.name(), kNativeTarget));
 }
 
-absl::Status WithHint(const absl::Status& status) {
-  if (!absl::IsNotFound(status)) return status;
+absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) {
+  if (!absl::IsNotFound(status) || target.name() != kNativeTarget) return status;
   return absl::NotFoundError(
       fmt::format("{}; tell the agent where it is with --native", std::string(status.message())));
 }
@@ -42,7 +44,10 @@ absl::Status WithHint(const absl::Status& status) {
 }  // namespace
 
 RunKeeper::RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop)
-    : config_(std::move(config)), clock_(clock), loop_(std::move(loop)) {}
+    : config_(std::move(config)),
+      clock_(clock),
+      loop_(std::move(loop)),
+      containers_(loop_, config_) {}
 
 Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (absl::Status s = CheckStart(start); !s.ok()) co_return s;
@@ -95,18 +100,33 @@ absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
   return absl::OkStatus();
 }
 
-Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Begin(v1::Start start) {
-  absl::StatusOr<v1::TargetFacts> facts = co_await Facts(start.target());
+Task<absl::StatusOr<TargetLaunch>> RunKeeper::Launch(v1::Start start) {
+  if (IsContainer(start.target())) {
+    std::function<bool()> stopping = [this] { return shutting_down_; };
+    co_return co_await containers_.Launch(std::move(start), std::move(stopping));
+  }
+  absl::StatusOr<v1::TargetFacts> facts = co_await NativeFacts();
   if (!facts.ok()) {
     // A target that cannot describe itself may still fetch; what it is stays unknown.
     spdlog::warn("{}", std::string(facts.status().message()));
     facts = v1::TargetFacts();
     facts->set_name(start.target().name());
   }
+  TargetLaunch launch;
+  launch.process = std::make_unique<ChildProcess>(loop_, config_.child_cpus);
+  launch.command = NativeCommand(config_.native_path, start.options());
+  launch.facts = *std::move(facts);
+  co_return launch;
+}
+
+Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Begin(v1::Start start) {
+  absl::StatusOr<TargetLaunch> launch = co_await Launch(start);
+  if (!launch.ok()) co_return launch.status();
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   absl::StatusOr<std::shared_ptr<ActiveRun>> run =
-      ActiveRun::Begin(config_, clock_, loop_, start, std::move(*facts));
-  if (!run.ok()) co_return WithHint(run.status());
+      co_await ActiveRun::Begin(config_, clock_, start, *std::move(launch));
+  if (!run.ok()) co_return WithHint(start.target(), run.status());
+  if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   spdlog::info("run {} starts: target {}, concurrency {}, timeout {} ms", start.run_id(),
                start.target().name(), start.options().concurrency(), start.options().timeout_ms());
   run_ = *run;
@@ -164,32 +184,48 @@ void RunKeeper::ShutDown() {
   run_.reset();
 }
 
-v1::DescribeResponse RunKeeper::Describe() const {
+void RunKeeper::CleanUp() { containers_.CleanUp(); }
+
+Task<v1::DescribeResponse> RunKeeper::Describe() {
+  std::string engine = co_await containers_.EngineVersion();
   v1::DescribeResponse response;
   response.set_version(config_.version);
   *response.mutable_host() = config_.host;
   response.mutable_host()->set_clock_us(clock_.WallUs());
+  response.mutable_host()->set_docker(std::move(engine));
   if (run_) {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());
   }
   if (access(config_.native_path.c_str(), X_OK) == 0)
     response.add_targets(std::string(kNativeTarget));
-  return response;
+  for (std::string& name : containers_.images().Described()) response.add_targets(std::move(name));
+  co_return response;
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::Facts(v1::TargetSpec target) {
   if (absl::Status s = CheckTarget(target); !s.ok()) co_return s;
+  if (!IsContainer(target)) {
+    absl::StatusOr<v1::TargetFacts> facts = co_await NativeFacts();
+    if (!facts.ok()) co_return WithHint(target, facts.status());
+    co_return facts;
+  }
+  std::function<bool()> stopping = [this] { return shutting_down_; };
+  co_return co_await containers_.Facts(std::move(target), std::move(stopping));
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::NativeFacts() {
   struct stat info {};
   const bool found = stat(config_.native_path.c_str(), &info) == 0;
   if (found && cached_facts_ && cached_facts_->changed.tv_sec == info.st_mtim.tv_sec &&
       cached_facts_->changed.tv_nsec == info.st_mtim.tv_nsec) {
     co_return cached_facts_->facts;
   }
+  std::function<bool()> stopping = [this] { return shutting_down_; };
   absl::StatusOr<v1::TargetFacts> facts =
-      co_await DescribeTarget(loop_, config_.native_path, config_.child_cpus,
-                              config_.describe_patience, [this] { return shutting_down_; });
-  if (!facts.ok()) co_return WithHint(facts.status());
+      co_await DescribeChild(loop_, config_.native_path, config_.child_cpus,
+                             config_.describe_patience, std::move(stopping));
+  if (!facts.ok()) co_return facts.status();
   cached_facts_ = CachedFacts{info.st_mtim, *facts};
   co_return std::move(facts);
 }

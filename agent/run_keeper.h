@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/active_run.h"
+#include "agent/container/container_launcher.h"
 #include "common/clock.h"
 #include "common/net.h"
 #include "fetchbench/v1/agent.pb.h"
@@ -45,11 +46,17 @@ class RunKeeper {
   // Ends what is under way; nothing starts any more.
   void ShutDown();
 
-  v1::DescribeResponse Describe() const;
+  Task<v1::DescribeResponse> Describe();
+  // ResourceExhausted: a run is under way or being started, and a build would disturb it.
+  absl::Status CheckIdle() const { return CheckFree(""); }
+  // Before the first run: removes what agents that are gone left behind.
+  void CleanUp();
   // Checks that the target exists and describes itself.
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target);
 
   const AgentConfig& config() const { return config_; }
+  ContainerLauncher& containers() { return containers_; }
+  bool shutting_down() const { return shutting_down_; }
 
  private:
   struct CachedFacts {
@@ -66,12 +73,15 @@ class RunKeeper {
   std::optional<v1::AgentMessage> RemainsOf(const v1::Start& start);
   absl::Status CheckFree(const std::string& run_id) const;
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
+  Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start);
+  Task<absl::StatusOr<v1::TargetFacts>> NativeFacts();
   Task<> Watch(std::shared_ptr<ActiveRun> run);
   void Drop(const std::shared_ptr<ActiveRun>& run);
 
   const AgentConfig config_;
   const Clock& clock_;
   net::any_io_executor loop_;
+  ContainerLauncher containers_;
   std::shared_ptr<ActiveRun> run_;
   std::string opening_;  // id of the run whose target is being started
   std::optional<Remains> remains_;

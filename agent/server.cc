@@ -63,6 +63,7 @@ absl::Status AgentServer::Listen(const std::string& listen) {
     address->port = port;
   }
   address_ = address->Text();
+  net::post(loop_.context(), [this] { keeper_.CleanUp(); });
   return absl::OkStatus();
 }
 

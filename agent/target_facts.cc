@@ -73,17 +73,17 @@ absl::StatusOr<v1::TargetFacts> ParseTargetFacts(std::string_view text) {
   return facts;
 }
 
-Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, std::string program,
-                                                     std::vector<int> cpus,
+Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop,
+                                                     std::unique_ptr<TargetProcess> process,
+                                                     TargetCommand command, std::string what,
                                                      std::chrono::milliseconds patience,
                                                      std::function<bool()> stopping) {
   Collector collector(loop);
-  ChildProcess child(loop, std::move(cpus));  // destroyed first: the collector outlives it
-  TargetCommand command;
-  command.argv = {program, "--describe"};
-  command.environ = TargetEnvironment();
-  if (absl::Status s = child.Start(command, collector); !s.ok()) co_return s;
-  child.CloseInput();
+  // Destroyed first: the collector outlives it.
+  const std::unique_ptr<TargetProcess> running = std::move(process);
+  absl::Status started = co_await running->Start(std::move(command), collector);
+  if (!started.ok()) co_return started;
+  running->CloseInput();
   const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
   SteadyTime now = std::chrono::steady_clock::now();
   while (!collector.exit && !stopping() && now < deadline) {
@@ -95,19 +95,31 @@ Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop, 
   }
   if (!collector.exit) {
     co_return absl::DeadlineExceededError(
-        fmt::format("{} --describe did not end within {} ms", program, patience.count()));
+        fmt::format("{} did not end within {} ms", what, patience.count()));
   }
   if (collector.exit->code != 0) {
-    co_return absl::FailedPreconditionError(fmt::format("{} --describe {}: {}", program,
-                                                        DescribeExit(collector.exit->code),
-                                                        ValidUtf8(collector.exit->stderr_tail)));
+    co_return absl::FailedPreconditionError(fmt::format(
+        "{} {}: {}", what, DescribeExit(*collector.exit), ValidUtf8(collector.exit->stderr_tail)));
   }
   absl::StatusOr<v1::TargetFacts> facts = ParseTargetFacts(collector.output);
   if (!facts.ok()) {
     co_return absl::FailedPreconditionError(
-        fmt::format("{} --describe: {}", program, std::string(facts.status().message())));
+        fmt::format("{}: {}", what, std::string(facts.status().message())));
   }
   co_return std::move(facts);
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> DescribeChild(net::any_io_executor loop, std::string program,
+                                                    std::vector<int> cpus,
+                                                    std::chrono::milliseconds patience,
+                                                    std::function<bool()> stopping) {
+  TargetCommand command;
+  command.argv = {program, "--describe"};
+  command.environ = TargetEnvironment();
+  std::string what = program + " --describe";
+  auto child = std::make_unique<ChildProcess>(loop, std::move(cpus));
+  co_return co_await DescribeTarget(loop, std::move(child), std::move(command), std::move(what),
+                                    patience, std::move(stopping));
 }
 
 }  // namespace fetchbench::agent

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/net.h"
 
 namespace fetchbench::agent {
 
@@ -16,17 +17,20 @@ struct TargetUsage {
   uint64_t system_us = 0;
   uint64_t rss_bytes = 0;  // now; 0 after its end
   uint64_t peak_rss_bytes = 0;
-  uint32_t open_files = 0;  // now
+  uint32_t open_files = 0;     // now
+  uint32_t open_sockets = 0;   // of the open files
+  uint64_t engine_cpu_us = 0;  // what running it costs beside: Docker daemon, containerd and shim
 };
 
 struct TargetExit {
   int code = 0;  // exit status, or -N: ended by signal N
   TargetUsage usage;
   std::string stderr_tail;
+  std::string note;  // what else is known of why it ended
 };
 
-// "ended with exit code 3", "was killed by signal 9 (Killed)".
-std::string DescribeExit(int code);
+// "ended with exit code 3", "was killed by signal 9 (Killed): out of memory".
+std::string DescribeExit(const TargetExit& exit);
 
 // What a target tells its owner. All calls on the owner's loop, none from within a TargetProcess
 // method.
@@ -44,7 +48,8 @@ class TargetSink {
 
 // How to start a target.
 struct TargetCommand {
-  std::vector<std::string> argv;     // argv[0] is the program's path
+  // argv[0] is a child's program; a container has its own, and gets the rest.
+  std::vector<std::string> argv;
   std::vector<std::string> environ;  // "NAME=value", complete
   std::vector<int> cpus;             // to pin to; empty: the daemon's own mask at its start
   std::string ca_pem;                // readable for the target as kCaFilePath; empty: none
@@ -54,15 +59,16 @@ struct TargetCommand {
 // nothing to remove, however daemon and target end.
 inline constexpr std::string_view kCaFilePath = "/proc/self/fd/3";
 
-// One target that is running: a child process now, a container later. All methods on the loop; none
+// One target that is running, as a child process or a container. All methods on the loop; none
 // blocks.
 class TargetProcess {
  public:
   virtual ~TargetProcess() = default;
 
-  // Starts it; `sink` must live until OnExit or until this object is destroyed. An error (not
-  // found, not executable) means that nothing was started and no OnExit comes.
-  virtual absl::Status Start(const TargetCommand& command, TargetSink& sink) = 0;
+  // Starts it; `sink` must live until OnExit or until this object is destroyed, which must not
+  // happen before this returns. An error (not found, not executable) means that nothing runs and no
+  // OnExit comes. Output may come before this returns.
+  virtual Task<absl::Status> Start(TargetCommand command, TargetSink& sink) = 0;
 
   // Writes to its standard input in the background. Only when writable().
   virtual void Feed(std::string bytes) = 0;
@@ -74,6 +80,8 @@ class TargetProcess {
   virtual void Kill() = 0;       // SIGKILL, its descendants too
 
   virtual TargetUsage Usage() = 0;
+  // Where the figures of Usage come from, and what the peak includes. After Start.
+  virtual std::string CostBasis() const = 0;
 };
 
 }  // namespace fetchbench::agent

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,56 +16,43 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
-#include "coordinator/cli/targets.h"
 #include "coordinator/run/placement.h"
-#include "coordinator/run/run_controller.h"
-#include "coordinator/ui/log_sink.h"
+#include "coordinator/run/run_once.h"
+#include "coordinator/targets/target_registry.h"
+#include "coordinator/targets/targets_table.h"
+#include "coordinator/ui/terminal.h"
+#include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
-// A coroutine of the run threw, which none should. The others wait for what will never come, so
-// nothing is waited for; the children die with this thread.
-[[noreturn]] void EndByBug(ProgressDisplay& display, const std::exception_ptr& bug) {
-  try {
-    std::rethrow_exception(bug);
-  } catch (const std::exception& e) {
-    display.Log(fmt::format("coordinator: internal error: {}", e.what()));
-  }
-  display.Finish(LastFrame::kKeep);
-  std::_Exit(static_cast<int>(ExitCode::kInternalError));
-}
-
 ExitCode RunRun(const RunOptions& options) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
   ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
-  auto logger =
-      std::make_shared<spdlog::logger>("coordinator", std::make_shared<DisplayLogSink>(display));
-  logger->set_level(spdlog::level::from_str(options.log_level));
-  logger->set_pattern("coordinator: %l: %v");
-  spdlog::set_default_logger(logger);
   const TextStyle stdout_style = Terminal(STDOUT_FILENO, ProcessEnvironment()).Style();
-  const SystemClock clock;
-  net::io_context loop(1);
-  RunController controller(loop, options, clock, display, stdout_style);
-  ExitCode code = ExitCode::kInternalError;
-  net::co_spawn(loop, controller.Run(), [&](const std::exception_ptr& e, ExitCode result) {
-    if (e) EndByBug(display, e);
-    code = result;
-  });
-  loop.run();
-  spdlog::shutdown();
-  return code;
+  return RunOnce(options, SystemClock(), display, stdout_style).code;
 }
 
-ExitCode RunCommand(const Options& options) {
+// Kept apart from what was asked for: a bad target.json is nobody's fault who names another.
+void ReportProblems(const TargetRegistry& targets) {
+  for (const std::string& problem : targets.problems()) {
+    fmt::print(stderr, "coordinator: {}\n", Harmless(problem));
+  }
+}
+
+ExitCode ListTargets(const TargetRegistry& targets) {
+  ReportProblems(targets);
+  fmt::print("{}", TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
+  return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
+}
+
+ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
       fmt::print("{}", options.text);
       return ExitCode::kDone;
     case Command::kTargets:
-      fmt::print("{}", TargetsText());
-      return ExitCode::kDone;
+      return ListTargets(targets);
     case Command::kRun:
       return RunRun(options.run);
     case Command::kAgents:
@@ -89,13 +73,17 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto options = ParseOptions(arguments, ProcessEnvironment(), KnownTargets());
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
+  const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
+  const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
+    // Perhaps the target that was named is one of those.
+    ReportProblems(targets);
     fmt::print(stderr, "coordinator: {}\n", std::string(options.status().message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {
-    return static_cast<int>(RunCommand(*options));
+    return static_cast<int>(RunCommand(*options, targets));
   } catch (const std::exception& e) {
     fmt::print(stderr, "coordinator: internal error: {}\n", e.what());
     return static_cast<int>(ExitCode::kInternalError);

@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 
+#include "common/spawn.h"
 #include "origin/origin.h"
 
 namespace {
@@ -40,6 +44,8 @@ void Describe(CLI::App& app, Options& o) {
   app.add_option("--max-connections", o.max_connections, "More are closed as they come")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--exit-with-parent", o.exit_with_parent, "End when the starting process ends");
+  app.add_flag("--exit-at-eof", o.exit_at_eof,
+               "End when standard input ends: in a container there is no parent to watch");
   app.add_option("--log-level", o.log_level, "What goes to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
 }
@@ -48,6 +54,18 @@ void ExitWithParent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) raise(SIGTERM);  // it ended in between
+}
+
+// Standard input says nothing that matters but its end.
+fetchbench::Task<> StopAtEof(boost::asio::posix::stream_descriptor& input, Origin& origin) {
+  std::array<char, 256> ignored{};
+  while (true) {
+    auto [error, n] =
+        co_await input.async_read_some(boost::asio::buffer(ignored), fetchbench::kAsTuple);
+    if (error == boost::asio::error::operation_aborted) co_return;
+    if (error) break;
+  }
+  origin.Stop();
 }
 
 int Serve(const Options& options) {
@@ -61,6 +79,17 @@ int Serve(const Options& options) {
   signals.async_wait([&origin](const boost::system::error_code& ec, int) {
     if (!ec) (*origin)->Stop();
   });
+  boost::asio::posix::stream_descriptor input((*origin)->io());
+  if (options.exit_at_eof) {
+    boost::system::error_code error;
+    input.assign(STDIN_FILENO, error);
+    if (error) {
+      spdlog::error("origin: --exit-at-eof: standard input: {}", error.message());
+      return kUsageError;
+    }
+    fetchbench::Spawn((*origin)->io().get_executor(), "watching standard input",
+                      StopAtEof(input, **origin));
+  }
   fmt::print("{{\"control\":\"{}\"}}\n", (*origin)->control_url());
   std::fflush(stdout);
   (*origin)->Run();

@@ -25,6 +25,7 @@ struct Options {
   std::string control = "127.0.0.1:0";
   uint32_t max_connections = 10'000;
   bool exit_with_parent = false;
+  bool exit_at_eof = false;  // of standard input
   std::string log_level = "info";
 };
 

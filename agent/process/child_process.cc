@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "agent/process/open_files.h"
 #include "agent/process/proc_usage.h"
 #include "common/spawn.h"
 
@@ -30,9 +31,12 @@ constexpr milliseconds kExitPoll{20};
 
 }  // namespace
 
-std::string DescribeExit(int code) {
-  if (code >= 0) return fmt::format("ended with exit code {}", code);
-  return fmt::format("was killed by signal {} ({})", -code, strsignal(-code));
+std::string DescribeExit(const TargetExit& exit) {
+  std::string text = fmt::format("ended with exit code {}", exit.code);
+  if (exit.code < 0) {
+    text = fmt::format("was killed by signal {} ({})", -exit.code, strsignal(-exit.code));
+  }
+  return exit.note.empty() ? text : fmt::format("{}: {}", text, exit.note);
 }
 
 // Lives until the child is reaped, whatever happens to its owner. On the loop.
@@ -78,6 +82,9 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
   TargetUsage Usage() {
     if (!reaped_) {
       usage_ = LiveUsage(pid_);
+      const OpenFiles files = open_files_.Count({pid_}, steady_clock::now());
+      usage_.open_files = files.files;
+      usage_.open_sockets = files.sockets;
       peak_rss_ = std::max(peak_rss_, usage_.peak_rss_bytes);
     }
     usage_.peak_rss_bytes = peak_rss_;
@@ -159,7 +166,7 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     errors_.close(ignored);
     input_.close(ignored);
     TargetSink* sink = std::exchange(sink_, nullptr);
-    if (sink != nullptr) sink->OnExit(TargetExit{exit_code_, usage_, stderr_.Text()});
+    if (sink != nullptr) sink->OnExit(TargetExit{exit_code_, usage_, stderr_.Text(), {}});
   }
 
   void OnePipeClosed() {
@@ -182,6 +189,7 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
   TargetSink* sink_;
   TextTail stderr_{kStderrTailBytes};
   TargetUsage usage_;
+  OpenFileCounter open_files_;
   uint64_t peak_rss_ = 0;
   int open_pipes_ = 2;
   int exit_code_ = 0;
@@ -197,12 +205,17 @@ ChildProcess::~ChildProcess() {
   if (running_) running_->Abandon();
 }
 
-absl::Status ChildProcess::Start(const TargetCommand& command, TargetSink& sink) {
+Task<absl::Status> ChildProcess::Start(TargetCommand command, TargetSink& sink) {
   absl::StatusOr<Child> child = ForkExec(command, command.cpus.empty() ? cpus_ : command.cpus);
-  if (!child.ok()) return child.status();
+  if (!child.ok()) co_return child.status();
   running_ = std::make_shared<Running>(loop_, std::move(*child), sink);
   running_->Start();
-  return absl::OkStatus();
+  co_return absl::OkStatus();
+}
+
+std::string ChildProcess::CostBasis() const {
+  return "CPU of the process (wait4); peak is its resident memory (VmHWM), shared pages included, "
+         "page cache not";
 }
 
 void ChildProcess::Feed(std::string bytes) { running_->Feed(std::move(bytes)); }

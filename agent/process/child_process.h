@@ -31,13 +31,14 @@ class ChildProcess final : public TargetProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  absl::Status Start(const TargetCommand& command, TargetSink& sink) override;
+  Task<absl::Status> Start(TargetCommand command, TargetSink& sink) override;
   void Feed(std::string bytes) override;
   bool writable() const override;
   void CloseInput() override;
   void Terminate() override;
   void Kill() override;
   TargetUsage Usage() override;
+  std::string CostBasis() const override;
 
   pid_t pid() const;  // -1 before Start
 

@@ -1,6 +1,5 @@
 #include "agent/process/proc_usage.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,17 +14,6 @@ namespace {
 std::string ReadProcFile(pid_t pid, std::string_view name) {
   std::ifstream in(fmt::format("/proc/{}/{}", pid, name));
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-uint32_t CountOpenFiles(pid_t pid) {
-  DIR* dir = opendir(fmt::format("/proc/{}/fd", pid).c_str());
-  if (dir == nullptr) return 0;
-  uint32_t count = 0;
-  while (const dirent* entry = readdir(dir)) {
-    if (entry->d_name[0] != '.') ++count;
-  }
-  closedir(dir);
-  return count;
 }
 
 // The n-th blank-separated word, from 0.
@@ -84,7 +72,6 @@ TargetUsage LiveUsage(pid_t pid) {
   const std::string status = ReadProcFile(pid, "status");
   usage.rss_bytes = StatusBytes(status, "VmRSS");
   usage.peak_rss_bytes = StatusBytes(status, "VmHWM");
-  usage.open_files = CountOpenFiles(pid);
   return usage;
 }
 

@@ -22,7 +22,7 @@ std::optional<CpuTimes> ParseProcStat(std::string_view text, int64_t ticks_per_s
 // zombie has no memory). Pure.
 uint64_t StatusBytes(std::string_view text, std::string_view field);
 
-// Live figures of a process; zeros when it is gone.
+// Live CPU and memory of a process; zeros when it is gone.
 TargetUsage LiveUsage(pid_t pid);
 
 // From wait4's books. Its peak memory is left out on purpose: ru_maxrss of a child starts with the

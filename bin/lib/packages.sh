@@ -18,15 +18,16 @@ fb_distribution() {
 }
 
 # fb_packages DISTRIBUTION GROUP...: prints package names, one a line; fails for a distribution whose
-# names are not known here. Groups: build (programs and tests), test, lint, fuzz, perf.
+# names are not known here. Groups: build (programs and tests), test, lint, fuzz, perf, docker.
 fb_packages() {
-  local distribution=$1 group boost clang_rt perf
+  local distribution=$1 group boost clang_rt perf engine
   shift
   case $distribution in
     # Debian 12's default Boost is 1.74: too old for Boost.URL.
-    debian-12) boost=1.81 clang_rt=14 perf=linux-perf ;;
-    debian-13) boost='' clang_rt=19 perf=linux-perf ;;
-    ubuntu-24.04) boost='' clang_rt=18 perf=linux-tools-generic ;;
+    debian-12) boost=1.81 clang_rt=14 perf=linux-perf engine=(docker.io) ;;
+    # Debian 13's docker.io is the engine without its client.
+    debian-13) boost='' clang_rt=19 perf=linux-perf engine=(docker.io docker-cli) ;;
+    ubuntu-24.04) boost='' clang_rt=18 perf=linux-tools-generic engine=(docker.io) ;;
     *) return 1 ;;
   esac
   for group in "$@"; do
@@ -42,6 +43,10 @@ fb_packages() {
       lint) printf '%s\n' clang clang-format clang-tidy shellcheck jq ;;
       fuzz) printf '%s\n' clang "libclang-rt-$clang_rt-dev" ;;
       perf) printf '%s\n' apache2-utils hey curl jq sqlite3 "$perf" ;;
+      # iptables: the engine's networks. The rest makes base images where there is no container registry.
+      docker)
+        printf '%s\n' "${engine[@]}" iptables util-linux debootstrap debian-archive-keyring jq curl unzip xz-utils
+        ;;
       fetch) printf '%s\n' curl unzip ;;
       *) fb_die 1 "no package group is called $group" ;;
     esac

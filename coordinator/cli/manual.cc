@@ -43,7 +43,8 @@ constexpr const char* kExitSection =
     "       completed (it says so)\n"
     "  1    internal error, for example a full disk\n"
     "  2    wrong usage or configuration\n"
-    "  3    the run is incomplete: agents were lost for good, or the target crashed\n"
+    "  3    the run is incomplete: agents were lost for good, the target crashed, or its\n"
+    "       image could not be built\n"
     "  130  interrupted; partial results are kept and labelled partial\n\n";
 
 constexpr const char* kRunTail =
@@ -57,12 +58,14 @@ constexpr const char* kRunTail =
     "  Ctrl-C once stops within two seconds and sums up what is there; twice stops\n"
     "  at once.\n\n"
     "EXAMPLES\n"
-    "  coordinator run --target native --urls data/urls.txt --concurrency 150\n"
-    "  echo https://edwardsnowden.com | coordinator run --target native\n"
-    "  coordinator run --target native --urls urls.txt --format plain > records.txt\n"
-    "  coordinator run --target native --urls urls.txt --web internet --duration 60\n"
-    "  coordinator run --target native --urls urls.txt --origin 10.0.0.5:8000 \\\n"
+    "  coordinator run native --urls data/urls.txt --concurrency 150\n"
+    "  echo https://edwardsnowden.com | coordinator run native\n"
+    "  coordinator run native --urls urls.txt --format plain > records.txt\n"
+    "  coordinator run native --urls urls.txt --web internet --duration 60\n"
+    "  coordinator run native --urls urls.txt --origin 10.0.0.5:8000 \\\n"
     "      --agents 10.0.0.6:7311,10.0.0.7:7311\n"
+    "  coordinator run rust --urls urls.txt --memory 512m --cpus 0.5\n"
+    "  coordinator run go --urls urls.txt --build-arg GO_IMAGE=golang:1.26-alpine\n"
     "  sqlite3 out/latest/records.db \\\n"
     "      \"SELECT outcome, count(*) FROM records GROUP BY outcome\"\n";
 
@@ -94,7 +97,7 @@ std::string RunManual(const std::vector<Setting>& settings) {
       "NAME\n"
       "  coordinator run - fetches every URL of a list once and accounts for each\n\n"
       "SYNOPSIS\n"
-      "  coordinator run --target NAME [--urls FILE] [OPTION]...\n\n"
+      "  coordinator run TARGET [--urls FILE] [OPTION]...\n\n"
       "DESCRIPTION\n";
   out += Wrap(
       "Lends the URLs of a list to one or more agents, which feed them to the target and send back "
@@ -110,7 +113,12 @@ std::string RunManual(const std::vector<Setting>& settings) {
   for (const Setting& s : settings) {
     if (!s.variable.empty()) out += fmt::format("  {:<16} {}\n", s.variable, s.option);
   }
-  out += "  NO_COLOR         no colours when set\n\n";
+  out +=
+      "  DOCKER_HOST      unix:PATH of the Docker Engine, for container targets\n"
+      "  FETCHBENCH_LIB   folder of the targets, instead of lib/\n"
+      "  FETCHBENCH_BASE_IMAGES\n"
+      "                   file of base images, instead of build/base-images.json\n"
+      "  NO_COLOR         no colours when set\n\n";
   out += kExitSection;
   return out + kRunTail;
 }
@@ -126,7 +134,10 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
         "  coordinator cancel [--agents ADDRESS,...]\n\n";
   } else if (command == "targets") {
-    out += " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\n";
+    out +=
+        " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\nDESCRIPTION\n"
+        "  Reads every target.json below lib/ (FETCHBENCH_LIB names another folder).\n"
+        "  One that is wrong is said on standard error, and does not hide the others.\n\n";
   } else {
     out +=
         " - turns a published list of domains into a URL list\n\nSYNOPSIS\n"

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "coordinator/cli/manual.h"
 #include "coordinator/cli/settings.h"
@@ -39,10 +40,11 @@ absl::Status CheckSurplus(const std::vector<std::string>& surplus, const std::st
                            DidYouMean(word, OptionNames(settings)), command));
 }
 
-// Splits the command line into options and their values; `positional` gets the rest if it is
-// wanted.
+// Splits the command line into options and their values; the word that is no option is taken as
+// the value of `word`, if the command has one.
 absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std::string& command,
-                            const std::vector<Setting>& settings, std::string* positional) {
+                            const std::vector<Setting>& settings,
+                            const std::optional<Setting>& word) {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
@@ -55,7 +57,8 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
       app.add_option(s.option, given[s.option])->allow_extra_args(false);
     }
   }
-  if (positional != nullptr) app.add_option("FILE", *positional);
+  std::string positional;
+  CLI::Option* taken = word ? app.add_option(word->option, positional) : nullptr;
   try {
     // CLI11 takes them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -66,6 +69,7 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
   for (const auto& [option, set] : flags) {
     if (set) given[option] = {""};
   }
+  if (taken != nullptr && taken->count() > 0) given[word->option] = {positional};
   return given;
 }
 
@@ -94,10 +98,34 @@ absl::Status Apply(const Given& given, const Environment& env,
   return absl::OkStatus();
 }
 
-absl::Status CheckRun(const RunOptions& run) {
-  if (run.target.empty()) {
-    return Usage("which target? Name one with --target; `coordinator targets` lists them");
+// What one kind of target does not know would be ignored in silence.
+absl::Status CheckContainerOptions(const RunOptions& run) {
+  const auto wrong = [&](std::string_view option, std::string_view why) {
+    return Usage(fmt::format("{} does not go with target {}: {}", option, run.target.name, why));
+  };
+  if (run.target.is_container()) {
+    constexpr std::string_view kNative = "only native takes it";
+    if (run.threads != 0) return wrong("--threads", kNative);
+    if (run.max_body_bytes != 0) return wrong("--max-body", kNative);
+    if (!run.image.empty() && !run.build_arguments.empty()) {
+      return Usage("--build-arg does not go with --image, which is built already");
+    }
+    return absl::OkStatus();
   }
+  constexpr std::string_view kNoContainer = "it is no container";
+  if (!run.image.empty()) return wrong("--image", kNoContainer);
+  if (!run.build_arguments.empty()) return wrong("--build-arg", kNoContainer);
+  if (run.cpu_permille != 0) return wrong("--cpus", kNoContainer);
+  if (!run.cpuset.empty()) return wrong("--cpuset", kNoContainer);
+  if (run.memory_bytes != 0) return wrong("--memory", kNoContainer);
+  return absl::OkStatus();
+}
+
+absl::Status CheckRun(const RunOptions& run) {
+  if (run.target.name.empty()) {
+    return Usage("which target? Name one (or use --target); `coordinator targets` lists them");
+  }
+  if (absl::Status s = CheckContainerOptions(run); !s.ok()) return s;
   if (run.web == Web::kInternet && !run.origin.empty()) {
     return Usage("--origin is a simulated web: it does not go with --web internet");
   }
@@ -119,23 +147,25 @@ bool WantsHelp(const std::vector<std::string>& arguments) {
 struct CommandParts {
   Command command;
   std::vector<Setting> settings;
-  std::string* positional = nullptr;
+  std::optional<Setting> word;  // what is no option
 };
 
 CommandParts PartsOf(const std::string& name, Options& options,
-                     const std::vector<std::string>& targets) {
-  if (name == "run") return {Command::kRun, RunSettings(options, targets), nullptr};
-  if (name == "agents") return {Command::kAgents, AgentSettings(options), nullptr};
-  if (name == "cancel") return {Command::kCancel, AgentSettings(options), nullptr};
-  if (name == "targets") return {Command::kTargets, {}, nullptr};
-  return {Command::kImportUrls, ImportSettings(options), &options.import.file};
+                     const TargetRegistry& targets) {
+  if (name == "run") {
+    return {Command::kRun, RunSettings(options, targets), TargetWord(options, targets)};
+  }
+  if (name == "agents") return {Command::kAgents, AgentSettings(options), std::nullopt};
+  if (name == "cancel") return {Command::kCancel, AgentSettings(options), std::nullopt};
+  if (name == "targets") return {Command::kTargets, {}, std::nullopt};
+  return {Command::kImportUrls, ImportSettings(options), FileWord(options)};
 }
 
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env,
-                                     const std::vector<TargetInfo>& targets) {
+                                     const TargetRegistry& targets) {
   Options options;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
@@ -153,21 +183,25 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                              DidYouMean(name, names)));
   }
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  const CommandParts parts = PartsOf(name, options, TargetNames(targets));
+  const CommandParts parts = PartsOf(name, options, targets);
   if (WantsHelp(rest)) {
     options.text = name == "run" ? RunManual(parts.settings) : CommandManual(name, parts.settings);
     return options;
   }
-  const auto given = Split(rest, name, parts.settings, parts.positional);
+  const auto given = Split(rest, name, parts.settings, parts.word);
   if (!given.ok()) return given.status();
   if (absl::Status s = Apply(*given, env, parts.settings); !s.ok()) return s;
+  if (const auto word = parts.word ? given->find(parts.word->option) : given->end();
+      word != given->end()) {
+    if (absl::Status s = parts.word->set(word->second[0]); !s.ok()) return s;
+  }
   options.command = parts.command;
   if (options.agents.empty()) options.agents = {"127.0.0.1:7311"};
   if (options.command == Command::kRun) {
     if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
-    if (options.run.concurrency == 0) {
-      options.run.concurrency = FindTarget(targets, options.run.target)->concurrency;
-    }
+    if (options.run.concurrency == 0) options.run.concurrency = options.run.target.concurrency;
+    options.run.base_images = BaseImagesFile(env);
+    options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
   }
   return options;
 }

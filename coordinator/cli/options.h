@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coordinator/cli/targets.h"
+#include "coordinator/targets/build_arguments.h"
+#include "coordinator/targets/target_registry.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text_style.h"
 
@@ -17,7 +18,7 @@ enum class Command { kPrintText, kRun, kAgents, kCancel, kTargets, kImportUrls }
 enum class Web { kSim, kInternet };
 
 struct RunOptions {
-  std::string target;
+  TargetInfo target;                // no name: none was chosen
   std::string urls = "-";           // path, or "-": standard input
   std::vector<std::string> agents;  // "host:port" or "unix:/path"; empty: start one here
   Web web = Web::kSim;
@@ -39,6 +40,15 @@ struct RunOptions {
   std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
   std::chrono::milliseconds linger{0};               // the targets stay so long after the last record
   std::string log_level = "warn";
+
+  // What a container target is made of and gets; 0 and empty: the agent's default.
+  std::string image;  // of this reference instead of the one built from the target's folder
+  uint32_t cpu_permille = 0;
+  std::string cpuset;  // "1", "0,2-3"
+  uint64_t memory_bytes = 0;
+  BuildArguments build_arguments;         // as given
+  std::string base_images;                // file; see ReadBaseImages
+  bool base_images_must_exist = false;  // it was named
 };
 
 struct ImportOptions {
@@ -59,6 +69,6 @@ struct Options {
 // that names what is wrong, where it came from, and what was probably meant. Pure.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env,
-                                     const std::vector<TargetInfo>& targets);
+                                     const TargetRegistry& targets);
 
 }  // namespace fetchbench::coordinator

@@ -15,6 +15,10 @@ constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
 constexpr double kMaxTimeoutSeconds = 86'400;
 constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
+constexpr double kMaxCpus = 1024;
+constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
+constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
+constexpr size_t kMaxReferenceBytes = 512;
 constexpr std::string_view kDefaultAgentPort = "7311";
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
@@ -142,21 +146,25 @@ absl::Status SetOrigin(const std::string& text, RunOptions& run) {
   return absl::OkStatus();
 }
 
-absl::Status SetTarget(const std::string& text, const std::vector<std::string>& targets,
-                       RunOptions& run) {
-  if (std::find(targets.begin(), targets.end(), text) != targets.end()) {
-    run.target = text;
+absl::Status SetTarget(const std::string& text, const TargetRegistry& targets, RunOptions& run) {
+  if (!run.target.name.empty()) {
+    return Wrong(fmt::format("'{}' is not expected: the target is {} already", text,
+                             run.target.name));
+  }
+  if (const TargetInfo* target = targets.Find(text)) {
+    run.target = *target;
     return absl::OkStatus();
   }
   return Wrong(fmt::format("there is no target '{}'{}; targets: {}", text,
-                           DidYouMean(text, targets), fmt::join(targets, ", ")));
+                           DidYouMean(text, targets.Words()), fmt::join(targets.Names(), ", ")));
 }
 
-void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
-                     std::vector<Setting>& s) {
+void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector<Setting>& s) {
   s.push_back({"--target", "NAME", "",
-               "The client program to measure; `coordinator targets` lists them. Required.", false,
-               [&run, targets](const std::string& t) { return SetTarget(t, targets, run); }});
+               "The client program to measure, by name or alias; `coordinator targets` lists them. "
+               "The same as TARGET.",
+               false,
+               [&run, &targets](const std::string& t) { return SetTarget(t, targets, run); }});
   s.push_back(
       {"--urls", "FILE", "",
        "The list: one URL a line, or - for standard input (default). Blank lines and lines "
@@ -169,7 +177,7 @@ void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
                }});
   s.push_back(
       {"--concurrency", "N", "CONCURRENCY",
-       "Requests in flight at most, for each agent. Default: the target's own, 150 for native.",
+       "Requests in flight at most, for each agent. Default: the target's own.",
        false, [&run](const std::string& t) {
          return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
        }});
@@ -197,6 +205,70 @@ void AddWorkSettings(RunOptions& run, const std::vector<std::string>& targets,
   s.push_back(
       {"--threads", "N", "", "Threads of the target. Default: one for each of its CPUs.", false,
        [&run](const std::string& t) { return SetNumber<uint32_t>(t, 1, 1024, run.threads); }});
+}
+
+// "512m", "2g" -> bytes; without a letter they are bytes.
+absl::Status SetMemory(const std::string& text, uint64_t& to) {
+  constexpr std::string_view kUnits = "bkmg";
+  const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back() | 0x20);
+  const size_t digits = text.size() - (unit == std::string_view::npos ? 0 : 1);
+  const unsigned shift = unit == std::string_view::npos ? 0 : 10 * static_cast<unsigned>(unit);
+  uint64_t value = 0;
+  if (!SetNumber<uint64_t>(text.substr(0, digits), 1, kMaxMemory >> shift, value).ok() ||
+      (value << shift) < kMinMemory) {
+    return Wrong(fmt::format("'{}' is no amount of memory: 512m or 2g, from 6m to 1024g", text));
+  }
+  to = value << shift;
+  return absl::OkStatus();
+}
+
+absl::Status SetCpus(const std::string& text, RunOptions& run) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (last != end || error != std::errc() || !(value >= 0.01 && value <= kMaxCpus)) {
+    return Wrong(fmt::format("'{}' is not a number of CPUs from 0.01 to {} (decimals are fine)",
+                             text, kMaxCpus));
+  }
+  run.cpu_permille = static_cast<uint32_t>(std::lround(value * 1000));
+  return absl::OkStatus();
+}
+
+absl::Status SetCpuset(const std::string& text, RunOptions& run) {
+  const bool plausible = !text.empty() && text.front() != ',' && text.back() != ',' &&
+                         text.find_first_not_of("0123456789,-") == std::string::npos;
+  if (!plausible) return Wrong(fmt::format("'{}' is no list of CPUs such as 1 or 0,2-3", text));
+  run.cpuset = text;
+  return absl::OkStatus();
+}
+
+absl::Status AddBuildArgument(const std::string& text, RunOptions& run) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Wrong(fmt::format("'{}' is not NAME=VALUE", text));
+  }
+  run.build_arguments[text.substr(0, equals)] = text.substr(equals + 1);
+  return absl::OkStatus();
+}
+
+void AddContainerSettings(RunOptions& run, std::vector<Setting>& s) {
+  s.push_back({"--image", "REFERENCE", "",
+               "Container targets: run this image, which the agents' Docker Engine has already, "
+               "instead of building one from the target's folder.",
+               false,
+               [&run](const std::string& t) { return SetText(t, kMaxReferenceBytes, run.image); }});
+  s.push_back({"--build-arg", "NAME=VALUE", "",
+               "Container targets: an argument of the Dockerfile. Base images are named in "
+               "build/base-images.json, if it is there.",
+               true, [&run](const std::string& t) { return AddBuildArgument(t, run); }});
+  s.push_back({"--cpus", "N", "", "Container targets: CPU time they get, in CPUs. Default: 1.",
+               false, [&run](const std::string& t) { return SetCpus(t, run); }});
+  s.push_back({"--cpuset", "LIST", "",
+               "Container targets: CPUs they run on, such as 1 or 0,2-3. Default: the agent's "
+               "choice, the last CPU for an agent on this machine.",
+               false, [&run](const std::string& t) { return SetCpuset(t, run); }});
+  s.push_back({"--memory", "SIZE", "", "Container targets: memory they get, 512m or 2g. Default: 2g.",
+               false, [&run](const std::string& t) { return SetMemory(t, run.memory_bytes); }});
 }
 
 void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
@@ -254,12 +326,24 @@ void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
 
 }  // namespace
 
-std::vector<Setting> RunSettings(Options& options, const std::vector<std::string>& targets) {
+std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets) {
   std::vector<Setting> settings;
   AddWorkSettings(options.run, targets, settings);
+  AddContainerSettings(options.run, settings);
   AddPlaceSettings(options, settings);
   AddOutputSettings(options.run, settings);
   return settings;
+}
+
+Setting TargetWord(Options& options, const TargetRegistry& targets) {
+  RunOptions& run = options.run;
+  return {"TARGET", "", "", "", false,
+          [&run, &targets](const std::string& t) { return SetTarget(t, targets, run); }};
+}
+
+Setting FileWord(Options& options) {
+  std::string& file = options.import.file;
+  return {"FILE", "", "", "", false, [&file](const std::string& t) { return SetPath(t, file); }};
 }
 
 std::vector<Setting> AgentSettings(Options& options) {

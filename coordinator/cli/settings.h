@@ -23,10 +23,14 @@ struct Setting {
 };
 
 // Those of `run`, `agents`, `cancel`, `import-urls`; they store into `options`, which outlives
-// them.
-std::vector<Setting> RunSettings(Options& options, const std::vector<std::string>& targets);
+// them, as does `targets`.
+std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> AgentSettings(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
+
+// The word behind the command, that is no option: TARGET of `run`, FILE of `import-urls`.
+Setting TargetWord(Options& options, const TargetRegistry& targets);
+Setting FileWord(Options& options);
 
 // Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
 bool IsLocalAddress(std::string_view address);

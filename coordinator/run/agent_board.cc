@@ -45,12 +45,15 @@ void AgentBoard::SetCpuFraction(Agent& agent, const v1::Progress& progress, Stea
   }
 }
 
-void AgentBoard::SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us) {
+void AgentBoard::SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us,
+                          uint64_t engine_cpu_us) {
   AgentSummary& s = agent.summary;
   s.target_user_us = static_cast<int64_t>(usage.user_us());
   s.target_system_us = static_cast<int64_t>(usage.system_us());
   s.peak_rss_bytes = std::max({s.peak_rss_bytes, usage.peak_rss_bytes(), usage.rss_bytes()});
+  s.open_sockets_max = std::max(s.open_sockets_max, usage.open_sockets());
   s.agent_cpu_us = static_cast<int64_t>(agent_cpu_us);
+  s.engine_cpu_us = static_cast<int64_t>(engine_cpu_us);
 }
 
 void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now,
@@ -58,12 +61,13 @@ void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, Steady
   Agent& a = agents_[agent];
   AgentSummary& s = a.summary;
   SetCpuFraction(a, progress, now);
-  SetUsage(a, progress.target(), progress.agent_cpu_us());
+  SetUsage(a, progress.target(), progress.agent_cpu_us(), progress.engine_cpu_us());
   s.most_in_flight = std::max(s.most_in_flight, progress.in_flight());
   s.other_cpu_busy_max_fraction =
       std::max(s.other_cpu_busy_max_fraction, FromPermille(progress.other_cpu_busy_permille()));
   s.stalled_us = static_cast<int64_t>(progress.stalled_us());
   s.surplus_lines = progress.surplus_lines();
+  s.unparsable_lines = progress.unparsable_lines();
   // The way of a message only makes the agent's clock look late, never early, so the largest offset
   // is nearest to the truth, whichever clock is ahead.
   const int64_t offset = a.same_clock ? 0 : progress.clock_us() - wall_us;
@@ -109,9 +113,10 @@ void AgentBoard::Failed(AgentIndex agent, const absl::Status& why) {
 void AgentBoard::Finished(AgentIndex agent, const v1::Finished& finished) {
   Agent& a = agents_[agent];
   a.state = AgentState::kDone;
-  SetUsage(a, finished.target(), finished.agent_cpu_us());
+  SetUsage(a, finished.target(), finished.agent_cpu_us(), finished.engine_cpu_us());
   a.summary.stalled_us = static_cast<int64_t>(finished.stalled_us());
   a.summary.surplus_lines = finished.surplus_lines();
+  a.summary.unparsable_lines = finished.unparsable_lines();
   a.summary.target_exit_code = finished.target_exit_code();
   a.last.set_in_flight(0);
 }
@@ -175,7 +180,10 @@ Cost AgentBoard::TotalCost() const {
     cost.system_us += a.summary.target_system_us;
     cost.peak_rss_bytes_sum += a.summary.peak_rss_bytes;
     cost.peak_rss_bytes_max = std::max(cost.peak_rss_bytes_max, a.summary.peak_rss_bytes);
+    cost.open_sockets_max = std::max(cost.open_sockets_max, a.summary.open_sockets_max);
     cost.agent_cpu_us += a.summary.agent_cpu_us;
+    cost.engine_cpu_us += a.summary.engine_cpu_us;
+    if (cost.basis.empty() && a.started) cost.basis = a.started->cost_basis();
   }
   return cost;
 }

@@ -65,7 +65,8 @@ class AgentBoard {
   };
 
   static void SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now);
-  static void SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us);
+  static void SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us,
+                       uint64_t engine_cpu_us);
 
   uint32_t concurrency_;
   std::vector<Agent> agents_;

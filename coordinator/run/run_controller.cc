@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
 constexpr int kHurriedPrintMs = 1000;
+constexpr std::chrono::milliseconds kRemoveLimit{1500};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
 
@@ -37,26 +38,27 @@ int64_t ProcessCpuUs() {
 }  // namespace
 
 RunController::RunController(net::io_context& loop, const RunOptions& options, const Clock& clock,
-                             ProgressDisplay& display, TextStyle stdout_style)
+                             ProgressDisplay& display, TextStyle stdout_style,
+                             RunPresentation presentation)
     : loop_(loop),
       options_(options),
       clock_(clock),
       display_(display),
       stdout_style_(stdout_style),
+      presentation_(std::move(presentation)),
       loaded_(loop.get_executor()),
       signals_(loop, SIGINT, SIGTERM),
       duration_timer_(loop),
       progress_timer_(loop) {}
 
-Task<ExitCode> RunController::Run() {
+Task<> RunController::Run() {
   net::co_spawn(loop_, WatchSignals(), net::detached);
   net::co_spawn(loop_, ShowProgress(), net::detached);
-  const ExitCode code = co_await RunSteps();
+  result_.code = co_await RunSteps();
   over_ = true;
   signals_.cancel();
   duration_timer_.cancel();
   progress_timer_.cancel();
-  co_return code;
 }
 
 Task<ExitCode> RunController::RunSteps() {
@@ -97,7 +99,7 @@ absl::Status RunController::CreateFolder() {
   auto folder = RunFolder::Create(options_.out, identity_.run_id);
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
-  identity_.folder = folder_->path();
+  identity_.folder = result_.folder = folder_->path();
   EngineOptions engine_options;
   engine_options.grace = options_.grace;
   engine_options.linger = options_.linger;
@@ -106,6 +108,7 @@ absl::Status RunController::CreateFolder() {
       RunEngine::Create(loop_.get_executor(), clock_, engine_options, folder_->File("records.db"));
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
+  if (presentation_.quiet) return absl::OkStatus();
   if (options_.format == ReportFormat::kPlain) {
     engine_->PrintRecords(STDOUT_FILENO, RecordStream::Style::kPlain, stdout_style_);
   } else if (options_.format == ReportFormat::kRecords) {
@@ -154,31 +157,101 @@ Task<> RunController::Load(int fd) {
 }
 
 Task<absl::Status> RunController::SetUp() {
-  const auto stopped = [this] { return interrupted_; };
-  if (options_.agents.empty()) {
-    placement_ = Place(AllowedCpus());
-    PinThisThread(placement_.others);
-  }
-  if (options_.web == Web::kSim) {
-    auto web = co_await SetUpWeb(loop_.get_executor(), options_, placement_, stopped);
-    if (!web.ok()) co_return web.status();
-    web_ = *std::move(web);
-  }
   std::vector<std::string> addresses = options_.agents;
   std::vector<std::string> names = addresses;
-  if (addresses.empty()) {
-    auto agent =
-        co_await StartLocalAgent(loop_.get_executor(), placement_, options_.log_level, stopped);
-    if (!agent.ok()) co_return agent.status();
-    local_agent_.emplace(*std::move(agent));
-    addresses = {local_agent_->address()};
-    names = {"local"};
+  absl::Status status = co_await StartAgents(addresses, names);
+  if (status.ok() && options_.web == Web::kSim && !options_.target.is_container()) {
+    status = co_await StartWeb();
+  }
+  std::vector<bool> reached(addresses.size(), false);
+  if (status.ok()) status = co_await PrepareTarget(addresses, names, reached);
+  // After the target: a build may take long, and the origin's images come out of the same Engine.
+  if (status.ok() && options_.web == Web::kSim && options_.target.is_container()) {
+    status = co_await StartWeb();
   }
   // Stopped meanwhile, by the user, a full disk or a reader that had enough.
-  if (engine_->stopping()) co_return absl::OkStatus();
+  if (!status.ok() || engine_->stopping()) co_return status;
+  co_return co_await ConnectAgents(std::move(addresses), std::move(names), std::move(reached));
+}
+
+Task<absl::Status> RunController::StartAgents(std::vector<std::string>& addresses,
+                                              std::vector<std::string>& names) {
+  if (!addresses.empty()) co_return absl::OkStatus();
+  placement_ = Place(AllowedCpus());
+  PinThisThread(placement_.others);
+  auto agent = co_await StartLocalAgent(loop_.get_executor(), placement_, options_.log_level,
+                                        [this] { return interrupted_; });
+  if (!agent.ok()) co_return agent.status();
+  local_agent_.emplace(*std::move(agent));
+  addresses = {local_agent_->address()};
+  names = {"local"};
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> RunController::StartWeb() {
+  auto web = co_await SetUpWeb(loop_.get_executor(), options_, placement_, identity_.run_id,
+                               identity_.folder, [this] { return interrupted_; });
+  if (!web.ok()) co_return web.status();
+  web_ = *std::move(web);
+  co_return absl::OkStatus();
+}
+
+// One agent that is ready is enough: the others are told of, and counted as lost.
+Task<absl::Status> RunController::PrepareTarget(std::vector<std::string> addresses,
+                                                std::vector<std::string> names,
+                                                std::vector<bool>& reached) {
+  auto plan = co_await PlanTarget(loop_.get_executor(), options_);
+  if (!plan.ok()) co_return plan.status();
+  target_ = plan->spec;
+  preparing_.clear();
+  for (const std::string& name : names) preparing_.emplace_back().name = name;
+  PrepareLimits limits;
+  limits.connect = options_.connect_timeout;
+  PrepareEvents events;
+  events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
+  events.stopped = [this] { return interrupted_ || engine_->stopping(); };
+  const auto results = co_await PrepareAll(loop_.get_executor(), std::move(addresses),
+                                           *std::move(plan), limits, std::move(events));
+  absl::Status failure = absl::OkStatus();
+  size_t ready = 0;
+  std::string troubles;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const absl::Status& status = results[i].status();
+    reached[i] = !absl::IsUnavailable(status);
+    if (status.ok()) {
+      ++ready;
+      if (!facts_) facts_ = *results[i];
+    } else if (results.size() > 1 && !absl::IsCancelled(status)) {
+      spdlog::error("agent {}: {}", names[i], std::string(status.message()));
+    }
+    if (status.ok()) continue;
+    if (failure.ok()) failure = status;
+    troubles += fmt::format("{}{}: {}", troubles.empty() ? "" : "; ", names[i],
+                            std::string(status.message()));
+  }
+  if (ready > 0 || absl::IsCancelled(failure)) co_return ready > 0 ? absl::OkStatus() : failure;
+  co_return absl::Status(failure.code(), fmt::format("no agent could make target {} ready: {}",
+                                                     options_.target.name, troubles));
+}
+
+void RunController::ShowPrepare(size_t agent, const v1::PrepareProgress& progress) {
+  AgentProgress& row = preparing_[agent];
+  row.state = AgentState::kPreparing;
+  row.note = progress.message();
+  if (progress.send_context()) {
+    display_.Log(fmt::format("Building {} on {}; the first time takes minutes.",
+                             options_.target.name, row.name));
+  }
+  spdlog::info("agent {}: {}", row.name, progress.message());
+}
+
+Task<absl::Status> RunController::ConnectAgents(std::vector<std::string> addresses,
+                                                std::vector<std::string> names,
+                                                std::vector<bool> reached) {
   std::vector<bool> same_clock;
   for (const std::string& address : addresses) same_clock.push_back(IsLocalAddress(address));
-  const v1::Start start = MakeStart(identity_.run_id, options_, web_ ? &*web_ : nullptr);
+  const v1::Start start =
+      MakeStart(identity_.run_id, options_, target_, web_ ? &*web_ : nullptr);
   engine_->Connect(addresses, names, same_clock, start);
   if (addresses.size() > 1) {
     display_.Log(fmt::format("Concurrency: {} for each of {} agents, {} in total.",
@@ -186,10 +259,11 @@ Task<absl::Status> RunController::SetUp() {
                              uint64_t{options_.concurrency} * addresses.size()));
   }
   const absl::Status connected =
-      co_await RunEngine::WaitConnected(engine_, options_.connect_timeout);
+      co_await RunEngine::WaitConnected(engine_, options_.connect_timeout, std::move(reached));
   if (!connected.ok()) co_return connected;
   const OriginConfig* config = web_ ? &web_->config : nullptr;
-  co_return folder_->Write("run.json", MakeRunJson(options_, identity_, config, &engine_->board()));
+  co_return folder_->Write("run.json", MakeRunJson(options_, identity_, config, &engine_->board(),
+                                           facts_ ? &*facts_ : nullptr));
 }
 
 Task<absl::Status> RunController::AwaitList() {
@@ -253,6 +327,7 @@ ProgressSnapshot RunController::Snapshot() {
   const SteadyTime now = clock_.Now();
   ProgressSnapshot s;
   s.title = MakeTitle(options_);
+  if (!presentation_.title_note.empty()) s.title += ", " + presentation_.title_note;
   s.phase = Phase();
   const auto counts = engine_->counts();
   if (counts) s.total = counts->total;
@@ -271,7 +346,10 @@ ProgressSnapshot RunController::Snapshot() {
   s.p99_us = aggregator.DurationQuantileUs(0.99);
   s.bytes = aggregator.body_bytes();
   s.bytes_per_s = byte_rate_.PerSecond();
-  if (engine_->connected()) {
+  if (!engine_->connected()) {
+    s.agents = preparing_;
+    s.concurrency = uint64_t{options_.concurrency} * s.agents.size();
+  } else {
     s.agents = engine_->board().Rows(now);
     s.in_flight = engine_->board().InFlight();
     s.concurrency = uint64_t{options_.concurrency} * s.agents.size();
@@ -289,7 +367,7 @@ Task<> RunController::ShowProgress() {
 }
 
 Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
-  if (!web_ || !feeding_ || (hurry && !web_->process)) co_return std::nullopt;
+  if (!web_ || !feeding_ || (hurry && !web_->is_own())) co_return std::nullopt;
   auto summary = co_await web_->client->RunStatistics(identity_.run_id);
   if (!summary.ok()) {
     spdlog::warn("no figures from the origin: {}", std::string(summary.status().message()));
@@ -298,17 +376,22 @@ Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
   co_return *std::move(summary);
 }
 
-void RunController::StopChildren(bool hurry) {
+Task<> RunController::StopChildren(bool hurry) {
+  // An agent removes its container, for which the Engine takes its time.
   const std::chrono::milliseconds limit(hurry ? 200 : 2000);
-  if (local_agent_) local_agent_->process().Stop(limit);
+  if (local_agent_) {
+    local_agent_->process().Stop(options_.target.is_container() ? limit + kRemoveLimit : limit);
+  }
   if (web_ && web_->process) web_->process->Stop(limit);
   local_agent_.reset();
+  if (web_ && web_->container) co_await web_->container->Remove();
 }
 
 Summary RunController::Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const {
   Summary s;
   const AgentBoard* board = engine_->connected() ? &engine_->board() : nullptr;
-  s.facts = MakeFacts(options_, identity_, web_ ? &web_->config : nullptr, board);
+  s.facts = MakeFacts(options_, identity_, web_ ? &web_->config : nullptr, board,
+                      facts_ ? &*facts_ : nullptr);
   s.end = end.end;
   s.reason = end.reason;
   s.measured = engine_->aggregator().Result();
@@ -337,7 +420,7 @@ ExitCode RunController::ExitCodeOf(const EngineEnd& end, const Summary& summary)
       case absl::StatusCode::kNotFound:
         return ExitCode::kUsage;
       default:
-        return feeding_ || engine_->connected() ? ExitCode::kIncomplete : ExitCode::kInternalError;
+        return feeding_ || !preparing_.empty() ? ExitCode::kIncomplete : ExitCode::kInternalError;
     }
   }
   switch (summary.end) {
@@ -376,6 +459,7 @@ Task<ExitCode> RunController::GiveUp(absl::Status error) {
 }
 
 ExitCode RunController::Report(const absl::Status& error) {
+  result_.error = error;
   display_.Finish(LastFrame::kKeep);
   display_.Log("coordinator: " + std::string(error.message()));
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error);
@@ -385,7 +469,11 @@ ExitCode RunController::Report(const absl::Status& error) {
 Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const bool hurry = interrupted_;
   std::optional<OriginSummary> origin = co_await AskOrigin(hurry);
-  StopChildren(hurry);
+  if (!hurry && feeding_ && presentation_.before_web_ends) {
+    OriginClient* client = web_ ? web_->client.get() : nullptr;
+    co_await presentation_.before_web_ends(client, identity_.folder);
+  }
+  co_await StopChildren(hurry);
   const bool index = !hurry || engine_->committed() <= kMaxRowsToIndexInHurry;
   const absl::Status closed = co_await RunEngine::CloseStore(engine_, index);
   if (end.error.ok()) end.error = closed;
@@ -398,7 +486,9 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
   if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
   signals_.clear();  // from here on Ctrl-C ends the program as it would end any other
-  if (feeding_) Print(summary);
+  if (feeding_ && !presentation_.quiet) Print(summary);
+  result_.error = end.error;
+  result_.summary = summary;
   co_return store_failed ? ExitCode::kInternalError : ExitCodeOf(end, summary);
 }
 

@@ -7,14 +7,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/net.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/list_loader.h"
+#include "coordinator/run/prepare_target.h"
 #include "coordinator/run/run_engine.h"
 #include "coordinator/run/run_folder.h"
+#include "coordinator/run/run_once.h"
 #include "coordinator/run/run_report.h"
 #include "coordinator/run/run_setup.h"
 #include "coordinator/ui/progress_display.h"
@@ -23,17 +26,19 @@
 
 namespace fetchbench::coordinator {
 
-// `coordinator run`, from the first line to the exit code: sets up the web and the agents, reads
-// the list meanwhile, feeds, drains, sums up. On the program's main thread, whose io_context is the
+// One run, from the first line to its result: sets up the web and the agents, reads the list
+// meanwhile, feeds, drains, sums up. See RunOnce. On the program's main thread, whose io_context is the
 // control loop: children die with the thread that started them.
 class RunController {
  public:
   // All outlive the controller. `error` is where the live display goes (standard error).
   RunController(net::io_context& loop, const RunOptions& options, const Clock& clock,
-                ProgressDisplay& display, TextStyle stdout_style);
+                ProgressDisplay& display, TextStyle stdout_style, RunPresentation presentation);
 
   // Never throws; what goes wrong is said on standard error.
-  Task<ExitCode> Run();
+  Task<> Run();
+  // Once, after Run.
+  RunResult TakeResult() { return std::move(result_); }
 
  private:
   // One step each; an error ends the run.
@@ -41,6 +46,15 @@ class RunController {
   absl::StatusOr<int> OpenList();
   absl::Status StartLoading(int fd);
   Task<absl::Status> SetUp();
+  Task<absl::Status> StartAgents(std::vector<std::string>& addresses,
+                                 std::vector<std::string>& names);
+  Task<absl::Status> StartWeb();
+  // `reached`: the agents that have said something, good or bad.
+  Task<absl::Status> PrepareTarget(std::vector<std::string> addresses,
+                                   std::vector<std::string> names, std::vector<bool>& reached);
+  Task<absl::Status> ConnectAgents(std::vector<std::string> addresses,
+                                   std::vector<std::string> names, std::vector<bool> reached);
+  void ShowPrepare(size_t agent, const v1::PrepareProgress& progress);
   Task<absl::Status> AwaitList();
   Task<absl::Status> BeginOnOrigin();
   Task<ExitCode> RunSteps();
@@ -55,7 +69,7 @@ class RunController {
 
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
-  void StopChildren(bool hurry);
+  Task<> StopChildren(bool hurry);
   Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
   ExitCode ExitCodeOf(const EngineEnd& end, const Summary& summary) const;
   void Print(const Summary& summary) const;
@@ -67,11 +81,16 @@ class RunController {
   const Clock& clock_;
   ProgressDisplay& display_;
   TextStyle stdout_style_;
+  RunPresentation presentation_;
+  RunResult result_;
   Placement placement_;
   RunIdentity identity_;
   std::optional<RunFolder> folder_;
   std::optional<SimulatedWeb> web_;
   std::optional<LocalAgent> local_agent_;
+  v1::TargetSpec target_;                 // as agents were asked to prepare it
+  std::vector<AgentProgress> preparing_;  // rows of the display before the agents run
+  std::optional<v1::TargetFacts> facts_;  // of the first agent that was ready
   std::shared_ptr<RunEngine> engine_;
   std::unique_ptr<UrlSpool> spool_;
   LoadedList list_;

@@ -107,14 +107,16 @@ void RunEngine::Connect(const std::vector<std::string>& addresses,
 }
 
 Task<absl::Status> RunEngine::WaitConnected(std::shared_ptr<RunEngine> self,
-                                            std::chrono::milliseconds limit) {
+                                            std::chrono::milliseconds limit,
+                                            std::vector<bool> expected) {
+  expected.resize(self->sessions_.size(), true);
   const SteadyTime deadline = self->clock_.Now() + limit;
   bool in_time = true;
   while (in_time && !self->stopping()) {
     size_t open = 0;
     for (AgentIndex i = 0; i < self->sessions_.size(); ++i) {
       const AgentSession& session = *self->sessions_[i];
-      if (!session.ended() && session.credit() == 0) ++open;
+      if (expected[i] && !session.ended() && session.credit() == 0) ++open;
     }
     if (open == 0) break;
     in_time = co_await self->connected_.WaitUntil(deadline);

@@ -65,9 +65,11 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void Connect(const std::vector<std::string>& addresses, const std::vector<std::string>& names,
                std::vector<bool> same_clock, const v1::Start& start);
   // Until every agent wants URLs (so that all get their share of a short list) or has failed, or
-  // `limit` has passed. At least one started: OK.
+  // `limit` has passed. Those that are not `expected` are not waited for (empty: all are). At least
+  // one started: OK.
   static Task<absl::Status> WaitConnected(std::shared_ptr<RunEngine> self,
-                                          std::chrono::milliseconds limit);
+                                          std::chrono::milliseconds limit,
+                                          std::vector<bool> expected = {});
 
   // Records of list lines that are no URL. `taken` is called once there is room for more.
   void AddInvalid(CommitBatch batch, std::function<void()> taken);

@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 
 #include "common/record_line.h"
-#include "coordinator/cli/targets.h"
+#include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
@@ -50,11 +50,33 @@ json::object TargetJson(const v1::TargetFacts& target) {
           {"image_digest", target.image_digest()}};
 }
 
+json::object ContainerJson(const v1::ContainerOptions& container) {
+  return {{"cpu_permille", container.cpu_permille()}, {"cpuset", container.cpuset()},
+          {"memory_bytes", container.memory_bytes()}, {"pids", container.pids()},
+          {"open_files", container.open_files()},     {"network_mode", container.network_mode()}};
+}
+
+std::string LimitsInWords(const v1::ContainerOptions& container) {
+  std::string words = fmt::format("container limits: {} CPU",
+                                  static_cast<double>(container.cpu_permille()) / 1000);
+  if (!container.cpuset().empty()) words += fmt::format(" on {}", container.cpuset());
+  words += fmt::format(", {} memory, {} open files",
+                       HumanBytes(static_cast<double>(container.memory_bytes())),
+                       container.open_files());
+  return words;
+}
+
+// What runs tells most; before it runs, what it told when it was made ready.
+const v1::TargetFacts* BestFacts(const v1::Started* started, const v1::TargetFacts* prepared) {
+  const bool told = started != nullptr && !started->target().name().empty();
+  return told ? &started->target() : prepared;
+}
+
 json::object OptionsJson(const RunOptions& options) {
   json::array agents;
   for (const std::string& agent : options.agents) agents.emplace_back(agent);
   json::object object{
-      {"target", options.target},
+      {"target", options.target.name},
       {"urls", options.urls},
       {"web", options.web == Web::kSim ? "sim" : "internet"},
       {"agents", std::move(agents)},
@@ -65,6 +87,8 @@ json::object OptionsJson(const RunOptions& options) {
       {"allow_private", options.allow_private},
       {"max_body_bytes", options.max_body_bytes},
       {"threads", options.threads},
+      {"image", options.image},
+      {"build_arguments", json::value_from(options.build_arguments)},
       {"grace_ms", options.grace.count()}};
   if (options.limit != std::numeric_limits<uint64_t>::max()) object["limit"] = options.limit;
   return object;
@@ -87,28 +111,29 @@ json::object WebJson(const RunOptions& options, const OriginConfig& origin) {
 }  // namespace
 
 RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
-                   const OriginConfig* origin, const AgentBoard* board) {
+                   const OriginConfig* origin, const AgentBoard* board,
+                   const v1::TargetFacts* prepared) {
   RunFacts f;
   f.run_id = identity.run_id;
   f.folder = identity.folder;
   f.version = FETCHBENCH_VERSION;
   f.started_at = Rfc3339(identity.started_us);
-  f.target = options.target;
-  if (const TargetInfo* info = FindTarget(KnownTargets(), options.target)) {
-    f.language = info->language;
-    f.method = info->method;
-  }
+  f.target = options.target.name;
+  f.language = options.target.language;
+  f.method = options.target.method;
   const v1::Started* started = board == nullptr ? nullptr : board->AnyStarted();
-  if (started != nullptr) {
-    const v1::TargetFacts& target = started->target();
-    f.target_version = target.version();
-    f.runtime = target.runtime();
-    f.libraries.assign(target.libraries().begin(), target.libraries().end());
-    f.tls_library = target.tls_library();
-    f.tls_groups = target.tls_groups();
-    f.libc = target.libc();
-    f.image_digest = target.image_digest();
-    f.host = HostInWords(started->host());
+  if (started != nullptr) f.host = HostInWords(started->host());
+  if (started != nullptr && started->has_container()) {
+    f.limits = LimitsInWords(started->container());
+  }
+  if (const v1::TargetFacts* target = BestFacts(started, prepared)) {
+    f.target_version = target->version();
+    f.runtime = target->runtime();
+    f.libraries.assign(target->libraries().begin(), target->libraries().end());
+    f.tls_library = target->tls_library();
+    f.tls_groups = target->tls_groups();
+    f.libc = target->libc();
+    f.image_digest = target->image_digest();
   }
   f.web = options.web == Web::kSim ? "sim" : "internet";
   if (origin != nullptr) {
@@ -141,7 +166,8 @@ Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& coun
 }
 
 std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
-                        const OriginConfig* origin, const AgentBoard* board) {
+                        const OriginConfig* origin, const AgentBoard* board,
+                        const v1::TargetFacts* prepared) {
   json::object object{{"run_id", identity.run_id},
                       {"version", FETCHBENCH_VERSION},
                       {"started_at", Rfc3339(identity.started_us)},
@@ -154,7 +180,11 @@ std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
     json::object agent{{"name", board->name(i)}};
     if (const v1::Started* started = board->started(i)) {
       agent["host"] = HostJson(started->host());
-      agent["target"] = TargetJson(started->target());
+      if (const v1::TargetFacts* target = BestFacts(started, prepared)) {
+        agent["target"] = TargetJson(*target);
+      }
+      if (started->has_container()) agent["container"] = ContainerJson(started->container());
+      agent["cost_basis"] = started->cost_basis();
     } else {
       agent["trouble"] = board->trouble(i);
     }
@@ -165,8 +195,8 @@ std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
 }
 
 std::string MakeTitle(const RunOptions& options) {
-  if (options.web == Web::kInternet) return fmt::format("{}, internet", options.target);
-  return fmt::format("{}, sim:{}, seed {}", options.target, options.profile, options.seed);
+  if (options.web == Web::kInternet) return fmt::format("{}, internet", options.target.name);
+  return fmt::format("{}, sim:{}, seed {}", options.target.name, options.profile, options.seed);
 }
 
 std::string WebLine(const RunOptions& options) {

@@ -23,8 +23,10 @@ struct RunIdentity {
   std::string list_name;
 };
 
+// `prepared`: what the target told before it was started; null: nothing yet.
 RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
-                   const OriginConfig* origin, const AgentBoard* board);
+                   const OriginConfig* origin, const AgentBoard* board,
+                   const v1::TargetFacts* prepared);
 
 // `counts` is empty when the run ended before its list was read.
 Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& counts,
@@ -32,7 +34,8 @@ Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& coun
 
 // run.json: everything needed to know what was run and to run it again; no secrets.
 std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
-                        const OriginConfig* origin, const AgentBoard* board);
+                        const OriginConfig* origin, const AgentBoard* board,
+                        const v1::TargetFacts* prepared);
 
 // "native, sim:published, seed 1": the display's title.
 std::string MakeTitle(const RunOptions& options);

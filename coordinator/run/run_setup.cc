@@ -1,6 +1,7 @@
 #include "coordinator/run/run_setup.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,8 @@
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
+
+#include "common/docker/engine_address.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -50,6 +53,53 @@ std::string WithoutScheme(std::string address) {
   return address.starts_with(kScheme) ? address.substr(kScheme.size()) : address;
 }
 
+std::string OriginProgram() { return ProgramFolder() + "/fetchbench-origin"; }
+
+std::vector<std::string> OriginArguments(const RunOptions& options) {
+  return {OriginProgram(),
+          "--profile",
+          options.profile,
+          "--seed",
+          fmt::format("{}", options.seed),
+          "--control",
+          "127.0.0.1:0",
+          "--exit-with-parent"};
+}
+
+// A container knows of DNS servers on port 53 and of no other ports than those of its URLs.
+absl::Status CheckForContainers(const OriginConfig& config, const std::string& address) {
+  const bool standard =
+      config.dns.ends_with(":53") &&
+      config.connect_to == std::vector<std::string>{":80::80", ":443::443"};
+  if (standard) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("the origin at {} serves DNS at {} and hosts by {}: a container target can use "
+                  "ports 53, 80 and 443 only; start it with --dns-port 53 --http-port 80 "
+                  "--https-port 443 and --listen addresses that containers reach",
+                  address, config.dns, fmt::join(config.connect_to, " ")));
+}
+
+// What the origin tells of itself.
+Task<absl::Status> ReadWeb(SimulatedWeb& web, const RunOptions& options) {
+  auto config = co_await web.client->Config();
+  if (!config.ok()) co_return config.status();
+  web.config = *std::move(config);
+  auto ca_pem = co_await web.client->CaPem();
+  if (!ca_pem.ok()) co_return ca_pem.status();
+  web.ca_pem = *std::move(ca_pem);
+  if (!options.target.is_container()) co_return absl::OkStatus();
+  co_return CheckForContainers(web.config, web.client->address());
+}
+
+void SetContainerOptions(const RunOptions& options, const SimulatedWeb* web,
+                         v1::ContainerOptions& container) {
+  container.set_cpu_permille(options.cpu_permille);
+  container.set_cpuset(options.cpuset);
+  container.set_memory_bytes(options.memory_bytes);
+  const bool joins = web != nullptr && web->container != nullptr;
+  container.set_network_mode(joins ? web->container->network_mode() : "bridge");
+}
+
 }  // namespace
 
 LocalAgent::~LocalAgent() {
@@ -58,14 +108,29 @@ LocalAgent::~LocalAgent() {
 }
 
 Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const RunOptions& options,
-                                            const Placement& placement, Stopped stopped) {
+                                            const Placement& placement, std::string run_id,
+                                            std::string run_folder, Stopped stopped) {
   SimulatedWeb web;
   std::string address = options.origin;
-  if (address.empty()) {
-    const std::vector<std::string> arguments{
-        ProgramFolder() + "/fetchbench-origin", "--profile", options.profile, "--seed",
-        fmt::format("{}", options.seed),        "--control", "127.0.0.1:0",   "--exit-with-parent"};
-    auto child = ChildProcess::Start(arguments, placement.others);
+  if (address.empty() && options.target.is_container()) {
+    const auto socket = docker::SocketPathFromEnvironment();
+    if (!socket.ok()) co_return socket.status();
+    OriginContainerPlan plan;
+    plan.run_id = std::move(run_id);
+    plan.profile = options.profile;
+    plan.profile_folder = std::move(run_folder);
+    plan.seed = options.seed;
+    plan.cpus = placement.others;
+    plan.program = OriginProgram();
+    plan.profiles = FETCHBENCH_SOURCE "/data/profiles";
+    docker::EngineClient engine(loop, *socket);
+    auto container =
+        co_await OriginContainer::Start(std::move(engine), std::move(plan), std::move(stopped));
+    if (!container.ok()) co_return container.status();
+    web.container = *std::move(container);
+    address = web.container->control();
+  } else if (address.empty()) {
+    auto child = ChildProcess::Start(OriginArguments(options), placement.others);
     if (!child.ok()) co_return child.status();
     web.process = *std::move(child);
     auto control = co_await WaitReady(loop, *web.process, "control", std::move(stopped));
@@ -73,12 +138,11 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
     address = WithoutScheme(*std::move(control));
   }
   web.client = std::make_unique<OriginClient>(loop, address);
-  auto config = co_await web.client->Config();
-  if (!config.ok()) co_return config.status();
-  web.config = *std::move(config);
-  auto ca_pem = co_await web.client->CaPem();
-  if (!ca_pem.ok()) co_return ca_pem.status();
-  web.ca_pem = *std::move(ca_pem);
+  absl::Status status = co_await ReadWeb(web, options);
+  if (!status.ok()) {
+    if (web.container) co_await web.container->Remove();
+    co_return status;
+  }
   co_return std::move(web);
 }
 
@@ -118,10 +182,11 @@ Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
   co_return std::move(agent);
 }
 
-v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const SimulatedWeb* web) {
+v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
+                    const v1::TargetSpec& target, const SimulatedWeb* web) {
   v1::Start start;
   start.set_run_id(run_id);
-  start.mutable_target()->set_name(options.target);
+  *start.mutable_target() = target;
   start.set_progress_interval_ms(kProgressIntervalMs);
   v1::FetchOptions& fetch = *start.mutable_options();
   fetch.set_concurrency(options.concurrency);
@@ -132,8 +197,13 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const 
   fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private);
   if (web != nullptr) {
     fetch.set_resolver(web->config.dns);
-    for (const std::string& rule : web->config.connect_to) fetch.add_connect_to(rule);
     fetch.set_ca_pem(web->ca_pem);
+    if (!options.target.is_container()) {
+      for (const std::string& rule : web->config.connect_to) fetch.add_connect_to(rule);
+    }
+  }
+  if (options.target.is_container()) {
+    SetContainerOptions(options, web, *start.mutable_container());
   }
   return start;
 }

@@ -11,17 +11,22 @@
 #include "coordinator/cli/options.h"
 #include "coordinator/run/child_process.h"
 #include "coordinator/run/origin_client.h"
+#include "coordinator/run/origin_container.h"
 #include "coordinator/run/placement.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {
 
-// The simulated web of a run: an origin of our own or one that ran already.
+// The simulated web of a run: an origin of our own, as a child or in a container, or one that ran
+// already.
 struct SimulatedWeb {
   std::optional<ChildProcess> process;
+  std::unique_ptr<OriginContainer> container;
   std::unique_ptr<OriginClient> client;
   OriginConfig config;
   std::string ca_pem;
+
+  bool is_own() const { return process.has_value() || container != nullptr; }
 };
 
 // An agent on this machine, in a folder of its own that only we can enter. Removed with the object.
@@ -47,13 +52,16 @@ class LocalAgent {
 
 using Stopped = std::function<bool()>;  // whether to give up waiting
 
+// InvalidArgument: an origin named by --origin that a container target cannot use, or a profile.
 Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const RunOptions& options,
-                                            const Placement& placement, Stopped stopped);
+                                            const Placement& placement, std::string run_id,
+                                            std::string run_folder, Stopped stopped);
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement, std::string log_level,
                                                  Stopped stopped);
 
-// What every agent is told. `web` is null with the real one. Pure.
-v1::Start MakeStart(const std::string& run_id, const RunOptions& options, const SimulatedWeb* web);
+// What every agent is told. `target` as it was prepared; `web` is null with the real one. Pure.
+v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
+                    const v1::TargetSpec& target, const SimulatedWeb* web);
 
 }  // namespace fetchbench::coordinator

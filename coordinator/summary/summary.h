@@ -90,8 +90,19 @@ struct Cost {
   int64_t system_us = 0;
   uint64_t peak_rss_bytes_sum = 0;
   uint64_t peak_rss_bytes_max = 0;
+  uint32_t open_sockets_max = 0;   // of one agent at one moment; 0: it cannot be told
   int64_t agent_cpu_us = 0;        // what the agents' own processes used, beside the target
+  int64_t engine_cpu_us = 0;       // what running the target in a container took beside that
   int64_t coordinator_cpu_us = 0;  // this process
+  std::string basis;               // where these come from, and what the peak includes
+
+  // What measuring on the target's host took, as a share of the target's own CPU time; empty: that
+  // is 0.
+  std::optional<double> MeasuringFraction() const {
+    const int64_t target = user_us + system_us;
+    if (target <= 0) return std::nullopt;
+    return static_cast<double>(agent_cpu_us + engine_cpu_us) / static_cast<double>(target);
+  }
 };
 
 struct AgentSummary {
@@ -104,7 +115,10 @@ struct AgentSummary {
   int64_t target_user_us = 0;
   int64_t target_system_us = 0;
   uint64_t peak_rss_bytes = 0;
+  uint32_t open_sockets_max = 0;
   int64_t agent_cpu_us = 0;
+  int64_t engine_cpu_us = 0;
+  uint64_t unparsable_lines = 0;  // of the target's output
   double other_cpu_busy_max_fraction =
       0;                        // of any one report (about a second): busiest CPU not the target's
   double steal_fraction = 0;    // over the run: mean of its reports
@@ -148,6 +162,7 @@ struct RunFacts {
   std::string tls_groups;
   std::string libc;
   std::string image_digest;  // empty: not a container
+  std::string limits;        // of the container, in words; empty: none
   std::string host;          // "name, CPU model, N CPUs, kernel"
   std::string web;           // "sim" or "internet"
   std::string profile;       // with sim

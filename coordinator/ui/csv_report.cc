@@ -103,6 +103,9 @@ std::string RenderCsv(const Summary& s) {
   row.Real("cpuUserSeconds", static_cast<double>(s.cost.user_us) / 1e6);
   row.Real("cpuSystemSeconds", static_cast<double>(s.cost.system_us) / 1e6);
   row.Number("peakMemoryBytes", s.cost.peak_rss_bytes_sum);
+  row.Number("openSockets", s.cost.open_sockets_max);
+  row.Real("agentCpuSeconds", static_cast<double>(s.cost.agent_cpu_us) / 1e6);
+  row.Real("engineCpuSeconds", static_cast<double>(s.cost.engine_cpu_us) / 1e6);
   row.Number("agents", s.agents.size());
   row.Number("ledgerTotal", s.ledger.total);
   row.Number("ledgerRecorded", s.ledger.recorded);

@@ -99,6 +99,7 @@ json::object Run(const RunFacts& f) {
           {"tls_groups", Text(f.tls_groups)},
           {"libc", Text(f.libc)},
           {"image_digest", Text(f.image_digest)},
+          {"limits", Text(f.limits)},
           {"host", Text(f.host)},
           {"web", Text(f.web)},
           {"profile", Text(f.profile)},
@@ -129,13 +130,18 @@ json::object CostOf(const Summary& s) {
                       {"target_cpu_ms_per_url", nullptr},
                       {"target_peak_memory_bytes", c.peak_rss_bytes_sum},
                       {"target_peak_memory_bytes_largest_agent", c.peak_rss_bytes_max},
+                      {"target_open_sockets_max", c.open_sockets_max},
+                      {"cost_basis", Text(c.basis)},
                       {"agents_cpu_s", Seconds(c.agent_cpu_us)},
+                      {"engine_cpu_s", Seconds(c.engine_cpu_us)},
+                      {"measuring_fraction", nullptr},
                       {"coordinator_cpu_s", Seconds(c.coordinator_cpu_us)},
                       {"coordinator_cpu_busy_max", s.coordinator_cpu_busy_max_fraction}};
   if (s.measured.timed_urls > 0) {
     out["target_cpu_ms_per_url"] =
         Ms(c.user_us + c.system_us) / static_cast<double>(s.measured.timed_urls);
   }
+  if (const auto fraction = c.MeasuringFraction()) out["measuring_fraction"] = *fraction;
   return out;
 }
 
@@ -149,13 +155,16 @@ json::object Agent(const AgentSummary& a) {
                       {"target_user_s", Seconds(a.target_user_us)},
                       {"target_system_s", Seconds(a.target_system_us)},
                       {"target_peak_memory_bytes", a.peak_rss_bytes},
+                      {"target_open_sockets_max", a.open_sockets_max},
                       {"agent_cpu_s", Seconds(a.agent_cpu_us)},
+                      {"engine_cpu_s", Seconds(a.engine_cpu_us)},
                       {"other_cpu_busy_max", a.other_cpu_busy_max_fraction},
                       {"steal", a.steal_fraction},
                       {"stalled_ms", Ms(a.stalled_us)},
                       {"clock_offset_ms", Ms(a.clock_offset_us)},
                       {"reconnects", a.reconnects},
                       {"surplus_lines", a.surplus_lines},
+                      {"unparsable_lines", a.unparsable_lines},
                       {"target_exit_code", nullptr},
                       {"lost", a.lost},
                       {"trouble", Text(a.trouble)}};

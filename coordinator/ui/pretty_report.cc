@@ -128,9 +128,15 @@ std::string CostText(const Summary& s) {
     text +=
         fmt::format(" (largest agent {})", HumanBytes(static_cast<double>(c.peak_rss_bytes_max)));
   }
-  text += fmt::format("; beside it: agents {} s, coordinator {} s", seconds(c.agent_cpu_us),
-                      seconds(c.coordinator_cpu_us));
+  if (c.open_sockets_max > 0) text += fmt::format(", {} sockets", Grouped(c.open_sockets_max));
+  text += fmt::format("; beside it: agents {} s, ", seconds(c.agent_cpu_us));
+  if (c.engine_cpu_us > 0) text += fmt::format("container engine {} s, ", seconds(c.engine_cpu_us));
+  text += fmt::format("coordinator {} s", seconds(c.coordinator_cpu_us));
   if (s.origin) text += fmt::format(", origin {} s", seconds(s.origin->cpu_us));
+  if (const auto fraction = c.MeasuringFraction()) {
+    text += "; measuring cost " + HumanPercent(*fraction);
+  }
+  if (!c.basis.empty()) text += fmt::format(" (from {})", c.basis);
   return text;
 }
 
@@ -155,6 +161,7 @@ std::string FactsText(const RunFacts& f) {
                                     f.tls_groups.empty() ? "" : "groups " + f.tls_groups,
                                     f.libc,
                                     f.image_digest,
+                                    f.limits,
                                     f.host};
   if (f.web == "sim") {
     parts.push_back(
@@ -212,7 +219,7 @@ std::string RenderPretty(const Summary& s, const TextStyle& style) {
   const Paint paint(style.colour);
   const auto safe = [&](const std::string& text) { return Harmless(text, !style.utf8); };
   AddLabelled(lines, "times", TimesText(s.measured), style);
-  AddLabelled(lines, "cost", CostText(s), style);
+  AddLabelled(lines, "cost", safe(CostText(s)), style);
   AddLabelled(lines, "ledger", LedgerText(s), style,
               s.ledger.Balanced() ? "" : paint.Red("ledger"));
   AddLabelled(lines, "facts", safe(FactsText(s.facts)), style);

@@ -69,7 +69,7 @@ Task<Outcome> RunChild(net::any_io_executor loop, Plan plan) {
   Sink sink(loop);
   ChildProcess child(loop, {});
   Outcome outcome;
-  outcome.started = child.Start(plan.command, sink);
+  outcome.started = co_await child.Start(plan.command, sink);
   if (!outcome.started.ok()) co_return outcome;
   if (!plan.input.empty()) child.Feed(plan.input);
   if (plan.close_input) child.CloseInput();
@@ -219,7 +219,8 @@ TEST_F(ChildProcessTest, StderrIsBounded) {
 Task<pid_t> StartAndDrop(net::any_io_executor loop, TargetCommand command) {
   Sink sink(loop);
   ChildProcess child(loop, {});
-  EXPECT_TRUE(child.Start(command, sink).ok());
+  const absl::Status started = co_await child.Start(command, sink);
+  EXPECT_TRUE(started.ok()) << started;
   co_return child.pid();
 }
 

@@ -24,8 +24,8 @@ using ::testing::SizeIs;
 // Remembers what it was told; a test answers for it.
 class FakeTarget final : public TargetProcess {
  public:
-  absl::Status Start(const TargetCommand& /*command*/, TargetSink& /*sink*/) override {
-    return absl::OkStatus();
+  Task<absl::Status> Start(TargetCommand /*command*/, TargetSink& /*sink*/) override {
+    co_return absl::OkStatus();
   }
   void Feed(std::string bytes) override { fed += bytes; }
   bool writable() const override { return room && !input_closed; }
@@ -33,6 +33,7 @@ class FakeTarget final : public TargetProcess {
   void Terminate() override { ++terminated; }
   void Kill() override { ++killed; }
   TargetUsage Usage() override { return {}; }
+  std::string CostBasis() const override { return {}; }
 
   std::string fed;
   bool room = true;

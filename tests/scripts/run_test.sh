@@ -20,7 +20,7 @@ EOF
 
 test_without_a_list_the_committed_one_is_used_and_the_run_ends_after_600_seconds() {
   stand_in
-  expect_equal arguments "run --web sim --target native --urls $root/data/urls.txt"$'\nDURATION=600' \
+  expect_equal arguments "run --web sim native --urls $root/data/urls.txt"$'\nDURATION=600' \
     "$("$root/bin/run" --web sim native </dev/null)"
 }
 
@@ -31,20 +31,20 @@ test_a_closed_standard_input_is_no_list() {
 
 test_a_piped_list_is_used() {
   stand_in
-  expect_equal arguments $'run --target native --urls -\nDURATION=600\nhttps://edwardsnowden.com' \
+  expect_equal arguments $'run native --urls -\nDURATION=600\nhttps://edwardsnowden.com' \
     "$(echo https://edwardsnowden.com | "$root/bin/run" native)"
 }
 
 test_a_redirected_file_is_used() {
   stand_in
   echo https://one.example >list
-  expect_equal arguments $'run --target native --urls -\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
+  expect_equal arguments $'run native --urls -\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
 }
 
 test_a_named_list_wins_over_a_pipe() {
   stand_in
-  expect_contains arguments 'run --target native --urls mine' "$(echo x | "$root/bin/run" native --urls mine)"
-  expect_contains arguments 'run --target native --urls=mine' "$(echo x | "$root/bin/run" native --urls=mine)"
+  expect_contains arguments 'run native --urls mine' "$(echo x | "$root/bin/run" native --urls mine)"
+  expect_contains arguments 'run native --urls=mine' "$(echo x | "$root/bin/run" native --urls=mine)"
 }
 
 test_duration_of_the_environment_wins_over_the_default() {
@@ -57,21 +57,9 @@ test_without_arguments_the_targets_are_listed() {
   expect_contains arguments targets "$("$root/bin/run" </dev/null)"
 }
 
-test_the_target_is_found_before_between_and_behind_options() {
+test_help_is_asked_of_the_coordinator() {
   stand_in
-  local arguments
-  for arguments in 'native --limit 5 --allow-private' '--limit 5 native --allow-private' \
-    '--allow-private --limit=5 native' '--limit 5 --target native'; do
-    # shellcheck disable=SC2086 # words on purpose
-    expect_contains "$arguments" '--target native' "$("$root/bin/run" $arguments </dev/null)"
-  done
-  expect_contains "a second word" '--target native other' "$("$root/bin/run" native other </dev/null)"
-}
-
-test_options_without_a_target_list_the_targets_but_for_help() {
-  stand_in
-  expect_contains arguments targets "$("$root/bin/run" --limit 5 </dev/null)"
-  expect_contains help 'run --help' "$("$root/bin/run" --help </dev/null)"
+  expect_equal help $'run --help\nDURATION=600' "$("$root/bin/run" --help </dev/null)"
 }
 
 test_arguments_arrive_as_they_were_given() {

@@ -1,0 +1,106 @@
+#include "agent/container/container_launcher.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "agent/container/container_limits.h"
+#include "agent/container/container_process.h"
+#include "agent/native_command.h"
+#include "common/spawn.h"
+
+namespace fetchbench::agent {
+namespace {
+
+constexpr std::chrono::seconds kVersionLife{10};
+
+// NotFound of an image is about this agent's state, not about the request.
+absl::Status NotPrepared(const v1::TargetSpec& target, const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return status;
+  return absl::FailedPreconditionError(
+      target.image().empty()
+          ? fmt::format("target {} is not prepared: its image is not on this host; call Prepare "
+                        "first",
+                        target.name())
+          : fmt::format("target {}: {}", target.name(), std::string(status.message())));
+}
+
+}  // namespace
+
+bool IsContainer(const v1::TargetSpec& target) {
+  return target.name() != kNativeTarget &&
+         (!target.image().empty() || !target.context_sha256().empty());
+}
+
+ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfig& config)
+    : config_(config),
+      host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket)),
+      images_(host_, {config.build_network, config.container_describe_patience}) {}
+
+void ContainerLauncher::CleanUp() {
+  Spawn(host_->loop(), "container clean-up", RemoveLeftovers(host_));
+}
+
+absl::StatusOr<v1::ContainerOptions> ContainerLauncher::Limits(
+    const v1::ContainerOptions& wished) const {
+  return ApplyLimits(wished, config_.target_cpus, config_.host.max_open_files());
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> ContainerLauncher::Facts(v1::TargetSpec target,
+                                                               std::function<bool()> stopping) {
+  absl::StatusOr<docker::ImageInfo> image = co_await images_.Find(target);
+  if (!image.ok()) co_return NotPrepared(target, image.status());
+  absl::StatusOr<v1::ContainerOptions> limits = Limits(v1::ContainerOptions());
+  if (!limits.ok()) co_return limits.status();
+  co_return co_await images_.Facts(std::move(target), *std::move(image), *std::move(limits),
+                                   std::move(stopping));
+}
+
+Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
+                                                             std::function<bool()> stopping) {
+  absl::StatusOr<v1::ContainerOptions> limits = Limits(start.container());
+  if (!limits.ok()) co_return limits.status();
+  absl::StatusOr<TargetCommand> command = ContainerCommand(start.options());
+  if (!command.ok()) co_return command.status();
+  absl::StatusOr<std::string> resolver = ResolverAddress(start.options().resolver());
+  if (!resolver.ok()) co_return resolver.status();
+  absl::StatusOr<docker::ImageInfo> image = co_await images_.Find(start.target());
+  if (!image.ok()) co_return NotPrepared(start.target(), image.status());
+  absl::StatusOr<v1::TargetFacts> facts =
+      co_await images_.Facts(start.target(), *image, *limits, std::move(stopping));
+  TargetLaunch launch;
+  if (facts.ok()) {
+    launch.facts = *std::move(facts);
+  } else {
+    // What it is stays unknown.
+    spdlog::warn("{}", std::string(facts.status().message()));
+    launch.facts.set_name(start.target().name());
+    launch.facts.set_image_digest(image->id);
+  }
+  ContainerSpec spec;
+  spec.target_name = start.target().name();
+  spec.run_id = start.run_id();
+  spec.image = image->id;
+  spec.user = image->user;
+  spec.limits = *limits;
+  spec.resolver = *std::move(resolver);
+  launch.process = std::make_unique<ContainerProcess>(host_, std::move(spec));
+  launch.command = *std::move(command);
+  launch.container = *std::move(limits);
+  co_return launch;
+}
+
+Task<std::string> ContainerLauncher::EngineVersion() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (now < version_until_) co_return version_;
+  version_until_ = now + kVersionLife;
+  absl::StatusOr<docker::EngineVersion> version = co_await host_->client().Version();
+  version_ = version.ok() ? version->version : std::string();
+  version_until_ = std::chrono::steady_clock::now() + kVersionLife;
+  co_return version_;
+}
+
+}  // namespace fetchbench::agent

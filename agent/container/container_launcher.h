@@ -1,0 +1,53 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/active_run.h"
+#include "agent/container/container_host.h"
+#include "agent/container/image_store.h"
+#include "common/clock.h"
+#include "common/net.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// Targets in containers: what is needed to describe and to start one. On the loop.
+class ContainerLauncher {
+ public:
+  // `config` must outlive this.
+  ContainerLauncher(net::any_io_executor loop, const AgentConfig& config);
+
+  // Removes what agents that are gone left behind. In the background.
+  void CleanUp();
+
+  // Its image is there: what the target says of itself. FailedPrecondition: it is not prepared.
+  Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target,
+                                              std::function<bool()> stopping);
+
+  // All for a run but the start itself. Errors as Facts, and InvalidArgument for options that have
+  // no meaning in a container. A target that cannot describe itself may still run.
+  Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start, std::function<bool()> stopping);
+
+  // Of the Engine; empty: there is none. Asked at most every few seconds.
+  Task<std::string> EngineVersion();
+
+  ImageStore& images() { return images_; }
+
+ private:
+  absl::StatusOr<v1::ContainerOptions> Limits(const v1::ContainerOptions& wished) const;
+
+  const AgentConfig& config_;
+  const std::shared_ptr<ContainerHost> host_;
+  ImageStore images_;
+  std::string version_;
+  SteadyTime version_until_{};
+};
+
+// The target is not the native one, and says what its image is.
+bool IsContainer(const v1::TargetSpec& target);
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,118 @@
+#include "agent/container/image_store.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "agent/container/container_process.h"
+#include "agent/target_facts.h"
+
+namespace fetchbench::agent {
+namespace {
+
+constexpr const char* kKeyLabel = "fetchbench.image-key";
+constexpr std::chrono::milliseconds kHoldPoll{100};
+constexpr size_t kMaxReferenceBytes = 512;
+
+absl::Status CheckReference(const std::string& reference) {
+  const bool odd = reference.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@") !=
+                   std::string::npos;
+  if (reference.empty() || reference.size() > kMaxReferenceBytes || odd) {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is no reference of an image", reference.substr(0, kMaxReferenceBytes)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ImageStore::ImageStore(std::shared_ptr<ContainerHost> host, Settings settings)
+    : host_(std::move(host)), settings_(std::move(settings)) {}
+
+docker::EngineClient ImageStore::MakeBuilder() const {
+  return docker::EngineClient(host_->loop(), host_->client().socket_path());
+}
+
+Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) {
+  if (!target.image().empty()) {
+    if (absl::Status s = CheckReference(target.image()); !s.ok()) co_return s;
+    co_return co_await host_->client().InspectImage(target.image());
+  }
+  absl::StatusOr<ImageKey> key = KeyOf(target);
+  if (!key.ok()) co_return key.status();
+  absl::StatusOr<docker::ImageInfo> image = co_await host_->client().InspectImage(key->Reference());
+  if (!image.ok()) co_return image.status();
+  // The tag is short, and anybody can set one.
+  const auto label = image->labels.find(kKeyLabel);
+  if (label == image->labels.end() || label->second != key->digest) {
+    co_return absl::NotFoundError(
+        fmt::format("image {} was made of something else", key->Reference()));
+  }
+  co_return image;
+}
+
+Task<absl::Status> ImageStore::Hold(std::string reference, std::function<bool()> stopping) {
+  net::steady_timer timer(host_->loop());
+  while (!held_.insert(reference).second) {
+    if (stopping()) co_return absl::CancelledError("given up while another build goes on");
+    timer.expires_after(kHoldPoll);
+    co_await timer.async_wait(kAsTuple);
+  }
+  co_return absl::OkStatus();
+}
+
+void ImageStore::Release(const std::string& reference) { held_.erase(reference); }
+
+Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource context,
+                                     docker::EngineClient builder,
+                                     docker::EngineClient::TextSink progress) {
+  absl::StatusOr<ImageKey> key = KeyOf(target);
+  if (!key.ok()) co_return key.status();
+  docker::BuildRequest request;
+  request.name = "target " + target.name();
+  request.context = std::move(context);
+  request.build_args.insert(target.build_args().begin(), target.build_args().end());
+  request.labels = {{kKeyLabel, key->digest}, {"fetchbench.target", target.name()}};
+  request.network_mode = settings_.build_network;
+  absl::StatusOr<std::string> id =
+      co_await builder.BuildImage(std::move(request), std::move(progress));
+  if (!id.ok()) co_return id.status();
+  co_return co_await builder.TagImage(*id, key->repository, key->tag);
+}
+
+Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
+                                                        docker::ImageInfo image,
+                                                        v1::ContainerOptions limits,
+                                                        std::function<bool()> stopping) {
+  const std::string cache_key = fmt::format("{} {}", image.id, target.name());
+  if (const auto known = facts_.find(cache_key); known != facts_.end()) co_return known->second;
+  ContainerSpec spec;
+  spec.target_name = target.name();
+  spec.image = image.id;
+  spec.user = image.user;
+  spec.limits = std::move(limits);
+  spec.limits.set_network_mode("none");
+  auto process = std::make_unique<ContainerProcess>(host_, std::move(spec));
+  TargetCommand command;
+  command.argv = {"", "--describe"};
+  const std::string what = fmt::format("target {} --describe", target.name());
+  absl::StatusOr<v1::TargetFacts> facts =
+      co_await DescribeTarget(host_->loop(), std::move(process), std::move(command), what,
+                              settings_.describe_patience, std::move(stopping));
+  if (!facts.ok()) co_return facts.status();
+  if (facts->name().empty()) facts->set_name(target.name());
+  facts->set_image_digest(image.id);
+  if (facts_.size() >= kMaxKnownFacts) facts_.clear();
+  facts_[cache_key] = *facts;
+  co_return facts;
+}
+
+std::vector<std::string> ImageStore::Described() const {
+  absl::flat_hash_set<std::string> names;
+  for (const auto& [key, facts] : facts_) names.insert(key.substr(key.find(' ') + 1));
+  return {names.begin(), names.end()};
+}
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "agent/container/container_host.h"
+#include "agent/container/image_key.h"
+#include "common/docker/engine_client.h"
+#include "common/net.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::agent {
+
+// The images of targets on this host's Engine. An image that was built here carries the whole
+// digest of what it was made of as a label, and gets its tag last: whatever was interrupted is not
+// found. On the loop.
+class ImageStore {
+ public:
+  struct Settings {
+    std::string build_network;  // of RUN steps; empty: the Engine's default
+    std::chrono::milliseconds describe_patience{60'000};
+  };
+  ImageStore(std::shared_ptr<ContainerHost> host, Settings settings);
+
+  // The image of a target: its own, or the one that TargetSpec.image names. NotFound: it is not
+  // there. InvalidArgument: such a target cannot be.
+  Task<absl::StatusOr<docker::ImageInfo>> Find(v1::TargetSpec target);
+
+  // One build of an image at a time: OK means that this caller holds it, until Release. Waits for
+  // others; Cancelled when `stopping` says so.
+  Task<absl::Status> Hold(std::string reference, std::function<bool()> stopping);
+  void Release(const std::string& reference);
+
+  // Builds the image of `target` from `context`, labels it, and tags it when it is whole.
+  // `progress` gets the output line by line. The build ends when `builder` is cancelled
+  // (CancelAll).
+  Task<absl::Status> Build(v1::TargetSpec target, docker::BodySource context,
+                           docker::EngineClient builder, docker::EngineClient::TextSink progress);
+
+  // What the target says of itself, asked in a container without a network, once for each image.
+  Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target, docker::ImageInfo image,
+                                              v1::ContainerOptions limits,
+                                              std::function<bool()> stopping);
+
+  // Names of the targets whose facts are known.
+  std::vector<std::string> Described() const;
+  // For one build.
+  docker::EngineClient MakeBuilder() const;
+
+ private:
+  static constexpr size_t kMaxKnownFacts = 256;
+
+  const std::shared_ptr<ContainerHost> host_;
+  const Settings settings_;
+  absl::flat_hash_set<std::string> held_;
+  std::map<std::string, v1::TargetFacts> facts_;  // by image id and name
+};
+
+}  // namespace fetchbench::agent

@@ -1,0 +1,193 @@
+#include "agent/prepare_stream.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/container/context_file.h"
+#include "agent/container/image_key.h"
+#include "agent/utf8.h"
+#include "common/spawn.h"
+#include "common/wakeup.h"
+
+namespace fetchbench::agent {
+namespace {
+
+using std::chrono::steady_clock;
+
+// For the first message of a Prepare call to come, and for each piece of the target's folder.
+constexpr std::chrono::seconds kMessageLimit{30};
+// Lines of a build that wait for a slow coordinator; more are left out.
+constexpr size_t kMaxWaitingLines = 1'000;
+constexpr std::chrono::seconds kSilence{2};
+
+v1::PrepareProgress Say(std::string message) {
+  v1::PrepareProgress progress;
+  progress.set_message(ValidUtf8(message));
+  return progress;
+}
+
+// A build under way: one coroutine builds, another hands its output on.
+struct BuildRun {
+  BuildRun(const net::any_io_executor& loop, docker::EngineClient b)
+      : builder(std::move(b)), news(loop) {}
+
+  void OnLine(std::string_view line) {
+    if (lines.size() < kMaxWaitingLines) {
+      lines.emplace_back(line);
+    } else {
+      ++left_out;
+    }
+    news.Notify();
+  }
+
+  docker::EngineClient builder;
+  Wakeup news;
+  std::deque<std::string> lines;
+  size_t left_out = 0;
+  std::optional<absl::Status> result;
+};
+
+Task<> RunBuild(std::shared_ptr<BuildRun> run, ImageStore& images, v1::TargetSpec target,
+                docker::BodySource context) {
+  docker::EngineClient::TextSink progress = [run](std::string_view line) { run->OnLine(line); };
+  absl::Status built = co_await images.Build(std::move(target), std::move(context), run->builder,
+                                             std::move(progress));
+  run->result = std::move(built);
+  run->news.Notify();
+}
+
+// The next line of the build; one of our own when it is silent, because only writing tells whether
+// the coordinator is still there.
+Task<std::optional<std::string>> NextLine(std::shared_ptr<BuildRun> run) {
+  const SteadyTime deadline = steady_clock::now() + kSilence;
+  while (run->lines.empty() && !run->result) {
+    const bool news = co_await run->news.WaitUntil(deadline);
+    if (!news) co_return std::string("(still building)");
+  }
+  if (run->lines.empty()) co_return std::nullopt;
+  std::string line = std::move(run->lines.front());
+  run->lines.pop_front();
+  co_return line;
+}
+
+// Hands the build's lines on until it has ended. A coordinator that leaves ends the build.
+Task<absl::Status> FollowBuild(PrepareStream& stream, std::shared_ptr<BuildRun> run) {
+  absl::Status written = absl::OkStatus();
+  while (true) {
+    std::optional<std::string> line = co_await NextLine(run);
+    if (!line) break;
+    if (!written.ok()) continue;
+    written = co_await stream.Write(Say(*std::move(line)));
+    if (!written.ok()) run->builder.CancelAll();
+  }
+  if (run->left_out > 0 && written.ok()) {
+    written = co_await stream.Write(Say(fmt::format("({} lines left out)", run->left_out)));
+  }
+  co_return written.ok() ? *run->result : written;
+}
+
+Task<absl::StatusOr<docker::BodySource>> ReceiveContext(PrepareStream& stream, uint64_t bytes,
+                                                        std::string sha256) {
+  absl::StatusOr<ContextFile> file = ContextFile::Open(bytes);
+  if (!file.ok()) co_return file.status();
+  while (true) {
+    const SteadyTime deadline = steady_clock::now() + kMessageLimit;
+    absl::StatusOr<v1::PrepareRequest> piece = co_await stream.Read(deadline);
+    if (absl::IsOutOfRange(piece.status())) break;  // half-closed
+    if (absl::IsDeadlineExceeded(piece.status())) {
+      co_return absl::DeadlineExceededError("the target's folder stopped coming");
+    }
+    if (!piece.ok()) co_return piece.status();
+    if (!piece->has_context()) {
+      co_return absl::InvalidArgumentError("Prepare: a piece of the target's folder was expected");
+    }
+    if (absl::Status s = file->Append(piece->context()); !s.ok()) co_return s;
+  }
+  co_return file->Close(sha256);
+}
+
+// Asks for the target's folder and builds its image.
+Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::any_io_executor loop,
+                               v1::PrepareStart start) {
+  if (absl::Status s = keeper.CheckIdle(); !s.ok()) co_return s;
+  v1::PrepareProgress wanted = Say(fmt::format("building target {}", start.target().name()));
+  wanted.set_send_context(true);
+  if (absl::Status s = co_await stream.Write(std::move(wanted)); !s.ok()) co_return s;
+  absl::StatusOr<docker::BodySource> context =
+      co_await ReceiveContext(stream, start.context_bytes(), start.target().context_sha256());
+  if (!context.ok()) co_return context.status();
+  ImageStore& images = keeper.containers().images();
+  auto run = std::make_shared<BuildRun>(loop, images.MakeBuilder());
+  Spawn(loop, "image build",
+        RunBuild(run, images, std::move(*start.mutable_target()), *std::move(context)));
+  co_return co_await FollowBuild(stream, run);
+}
+
+// Makes sure that the image of a container target is there.
+Task<absl::Status> PrepareImage(PrepareStream& stream, RunKeeper& keeper, net::any_io_executor loop,
+                                v1::PrepareStart start) {
+  ImageStore& images = keeper.containers().images();
+  absl::StatusOr<docker::ImageInfo> image = co_await images.Find(start.target());
+  if (!absl::IsNotFound(image.status())) co_return image.status();
+  if (!start.target().image().empty()) co_return image.status();
+  absl::StatusOr<ImageKey> key = KeyOf(start.target());
+  if (!key.ok()) co_return key.status();
+  std::string reference = key->Reference();
+  std::function<bool()> stopping = [&keeper] { return keeper.shutting_down(); };
+  absl::Status held = co_await images.Hold(reference, stopping);
+  if (!held.ok()) co_return held;
+  // The one before may have built it.
+  image = co_await images.Find(start.target());
+  absl::Status status = image.status();
+  if (absl::IsNotFound(status)) {
+    status = co_await BuildTarget(stream, keeper, loop, std::move(start));
+  }
+  images.Release(reference);
+  co_return status;
+}
+
+// What this call answers in the end; the progress before it is written here.
+Task<absl::StatusOr<v1::PrepareProgress>> Prepare(PrepareStream& stream, RunKeeper& keeper,
+                                                  net::any_io_executor loop) {
+  absl::StatusOr<v1::PrepareRequest> request =
+      co_await stream.Read(steady_clock::now() + kMessageLimit);
+  if (!request.ok()) co_return request.status();
+  if (!request->has_start()) {
+    co_return absl::InvalidArgumentError("the first message of Prepare must be its start");
+  }
+  v1::PrepareStart start = std::move(*request->mutable_start());
+  v1::TargetSpec target = start.target();
+  if (IsContainer(target)) {
+    absl::Status ready = co_await PrepareImage(stream, keeper, loop, std::move(start));
+    if (!ready.ok()) co_return ready;
+  }
+  v1::PrepareProgress asking = Say("asking target " + target.name() + " what it is");
+  if (absl::Status s = co_await stream.Write(std::move(asking)); !s.ok()) co_return s;
+  absl::StatusOr<v1::TargetFacts> facts = co_await keeper.Facts(std::move(target));
+  if (!facts.ok()) co_return facts.status();
+  v1::PrepareProgress ready = Say("target " + facts->name() + " is ready");
+  ready.set_ready(true);
+  *ready.mutable_facts() = *std::move(facts);
+  co_return ready;
+}
+
+}  // namespace
+
+Task<> ServePrepare(PrepareStream stream, RunKeeper& keeper, net::any_io_executor loop) {
+  absl::StatusOr<v1::PrepareProgress> last = co_await Prepare(stream, keeper, loop);
+  absl::Status status = last.status();
+  if (status.ok()) status = co_await stream.Write(*std::move(last));
+  if (!status.ok()) {
+    // A build's output may be any bytes, and a status travels as UTF-8.
+    status = absl::Status(status.code(), ValidUtf8(std::string(status.message())));
+  }
+  co_await stream.Finish(std::move(status));
+}
+
+}  // namespace fetchbench::agent

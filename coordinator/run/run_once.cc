@@ -1,0 +1,66 @@
+#include "coordinator/run/run_once.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "coordinator/run/placement.h"
+#include "coordinator/run/run_controller.h"
+#include "coordinator/ui/log_sink.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+// A coroutine of the run threw, which none should. The others wait for what will never come, so
+// nothing is waited for; the children die with this thread.
+[[noreturn]] void EndByBug(ProgressDisplay& display, const std::exception_ptr& bug) {
+  try {
+    std::rethrow_exception(bug);
+  } catch (const std::exception& e) {
+    display.Log(fmt::format("coordinator: internal error: {}", e.what()));
+  }
+  display.Finish(LastFrame::kKeep);
+  std::_Exit(static_cast<int>(ExitCode::kInternalError));
+}
+
+// While it lives, log lines go through the display.
+class LogThroughDisplay {
+ public:
+  LogThroughDisplay(ProgressDisplay& display, const std::string& level)
+      : before_(spdlog::default_logger()) {
+    auto logger =
+        std::make_shared<spdlog::logger>("coordinator", std::make_shared<DisplayLogSink>(display));
+    logger->set_level(spdlog::level::from_str(level));
+    logger->set_pattern("coordinator: %l: %v");
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~LogThroughDisplay() { spdlog::set_default_logger(before_); }
+  LogThroughDisplay(const LogThroughDisplay&) = delete;
+  LogThroughDisplay& operator=(const LogThroughDisplay&) = delete;
+
+ private:
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+}  // namespace
+
+RunResult RunOnce(const RunOptions& options, const Clock& clock, ProgressDisplay& display,
+                  TextStyle stdout_style, RunPresentation presentation) {
+  const LogThroughDisplay log(display, options.log_level);
+  const std::vector<int> cpus = AllowedCpus();
+  net::io_context loop(1);
+  RunController controller(loop, options, clock, display, stdout_style, std::move(presentation));
+  net::co_spawn(loop, controller.Run(), [&](const std::exception_ptr& bug) {
+    if (bug) EndByBug(display, bug);
+  });
+  loop.run();
+  PinThisThread(cpus);
+  return controller.TakeResult();
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/net.h"
+#include "coordinator/cli/exit_code.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/run/origin_client.h"
+#include "coordinator/summary/summary.h"
+#include "coordinator/ui/progress_display.h"
+#include "coordinator/ui/text_style.h"
+
+namespace fetchbench::coordinator {
+
+// How a run shows itself, and who else looks on; for commands that make several.
+struct RunPresentation {
+  bool quiet = false;      // neither records nor a summary on standard output
+  std::string title_note;  // behind the display's title: "round 2 of 3"
+  // When the last record is committed and the simulated web is still there; null: there is none.
+  // The children end after it returns. Not called for a run that was interrupted or never began.
+  std::function<Task<>(OriginClient* origin, std::string run_folder)> before_web_ends;
+};
+
+struct RunResult {
+  ExitCode code = ExitCode::kInternalError;  // as `coordinator run` exits
+  absl::Status error;                        // why it failed; said on the display too
+  std::optional<Summary> summary;            // empty: nothing was run
+  std::string folder;                        // "out/<run-id>"; empty: none was made
+};
+
+// One whole run. Blocks; on the program's main thread, because children die with the thread that
+// started them. Logs go through `display`, which is used up. The calling thread's CPUs are what
+// they were before. A second Ctrl-C ends the process.
+RunResult RunOnce(const RunOptions& options, const Clock& clock, ProgressDisplay& display,
+                  TextStyle stdout_style, RunPresentation presentation = {});
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,3 @@
+module fetchbench/net-http
+
+go 1.26

@@ -1,0 +1,118 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "agent/container/container_config.h"
+#include "agent/container/container_exit.h"
+#include "agent/container/container_files.h"
+#include "agent/container/container_limits.h"
+#include "agent/container/context_file.h"
+#include "common/docker/sha256.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::agent {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+TEST(ContainerLimitsTest, OneFairSmallMachineByDefault) {
+  const auto applied = ApplyLimits({}, {2, 3}, 10'000);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->cpu_permille(), 1'000);
+  EXPECT_EQ(applied->cpuset(), "2,3");
+  EXPECT_EQ(applied->memory_bytes(), uint64_t{2} << 30);
+  EXPECT_EQ(applied->open_files(), 10'000);  // the host's limit is lower than the wish
+  EXPECT_EQ(applied->network_mode(), "bridge");
+  EXPECT_EQ(ApplyLimits({}, {}, 0)->open_files(), 20'000);
+}
+
+TEST(ContainerLimitsTest, WhatMakesNoSenseIsNamed) {
+  v1::ContainerOptions host;
+  host.set_network_mode("host");
+  EXPECT_THAT(std::string(ApplyLimits(host, {}, 0).status().message()), HasSubstr("network_mode"));
+  v1::ContainerOptions cpus;
+  cpus.set_cpuset("one");
+  EXPECT_THAT(std::string(ApplyLimits(cpus, {}, 0).status().message()), HasSubstr("cpuset"));
+  v1::ContainerOptions memory;
+  memory.set_memory_bytes(5);
+  EXPECT_THAT(std::string(ApplyLimits(memory, {}, 0).status().message()), HasSubstr("memory"));
+}
+
+TEST(ContainerConfigTest, ResolversAreAddressesWithPort53) {
+  EXPECT_EQ(*ResolverAddress(""), "");
+  EXPECT_EQ(*ResolverAddress("127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(*ResolverAddress("127.0.0.1:53"), "127.0.0.1");
+  EXPECT_EQ(*ResolverAddress("[::1]:53"), "::1");
+  EXPECT_EQ(*ResolverAddress("::1"), "::1");
+  for (const char* bad : {"127.0.0.1:5353", "dns.example", "dns.example:53", "[::1",
+                          "1.2.3.4:", "1.2.3.4\nsearch x"}) {
+    EXPECT_FALSE(ResolverAddress(bad).ok()) << bad;
+  }
+}
+
+TEST(ContainerConfigTest, CommandIsTheContractsEnvironment) {
+  v1::FetchOptions options;
+  options.set_concurrency(7);
+  options.set_timeout_ms(2'050);
+  auto command = ContainerCommand(options);
+  ASSERT_TRUE(command.ok());
+  EXPECT_THAT(command->environ, Contains("CONCURRENCY=7"));
+  EXPECT_THAT(command->environ, Contains("REQUEST_TIMEOUT=2.050"));
+  EXPECT_THAT(command->environ, Contains("USER_AGENT=fetchbench"));  // always set
+  EXPECT_THAT(command->environ, Not(Contains(HasSubstr("CA_FILE"))));
+  options.set_ca_pem("pem");
+  command = ContainerCommand(options);
+  for (const char* name : {"CA_FILE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "DENO_CERT"}) {
+    EXPECT_THAT(command->environ, Contains(std::string(name) + "=" + kContainerCaFile));
+  }
+  options.set_deny_private_addresses(true);
+  EXPECT_FALSE(ContainerCommand(options).ok());
+}
+
+TEST(ContainerExitTest, CrashesAreSignalsAndOrderlyStopsAreNot) {
+  EXPECT_EQ(TargetExitCode(0), 0);
+  EXPECT_EQ(TargetExitCode(3), 3);
+  EXPECT_EQ(TargetExitCode(137), -9);
+  EXPECT_EQ(TargetExitCode(139), -11);
+  EXPECT_EQ(TargetExitCode(143), 143);
+  EXPECT_EQ(TargetExitCode(130), 130);
+}
+
+TEST(ContainerFilesTest, TheyAreReadableForAllAndGoWithTheirOwner) {
+  const test::TempFolder folder;
+  std::string path;
+  {
+    const auto files = ContainerFiles::Make(folder.path(), "pem", "10.0.0.1");
+    ASSERT_TRUE(files.ok());
+    path = files->mounts().resolv_conf;
+    std::ifstream in(path);
+    std::string line;
+    std::getline(in, line);
+    EXPECT_EQ(line, "nameserver 10.0.0.1");
+    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0644));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(ContainerFiles::Make(folder.path(), "", "")->mounts().ca_file, "");
+}
+
+TEST(ContextFileTest, OnlyWhatWasAnnouncedIsTaken) {
+  const std::string text = "an archive";
+  auto file = ContextFile::Open(text.size());
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->Append("an ").ok());
+  ASSERT_TRUE(file->Append("archive").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(file->Append("x")));
+  const auto body = file->Close(docker::Sha256Hex(text));
+  ASSERT_TRUE(body.ok()) << body.status();
+  std::string read(100, '\0');
+  EXPECT_EQ(*body->read(read.data(), read.size()), text.size());
+  EXPECT_EQ(read.substr(0, text.size()), text);
+  EXPECT_EQ(*body->read(read.data(), read.size()), 0);
+  EXPECT_TRUE(absl::IsDataLoss(ContextFile::Open(3)->Close(docker::Sha256Hex("")).status()));
+}
+
+}  // namespace
+}  // namespace fetchbench::agent

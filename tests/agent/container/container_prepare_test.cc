@@ -1,0 +1,134 @@
+// How images come to be there.
+#include <unistd.h>
+
+#include "tests/agent/container/container_fixture.h"
+
+namespace fetchbench::agent {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+// Unlike any image there is.
+std::string FreshContext() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return test::TargetContext(std::string(test::kTargetDockerfile) + "LABEL fresh=" +
+                             std::to_string(getpid()) + "-" + std::to_string(now) + "\n");
+}
+
+class ContainerPrepareTest : public ContainerTest {
+ protected:
+  void Forget(const std::string& digest) { (void)Get(client_.RemoveImage(digest)); }
+};
+
+TEST_F(ContainerPrepareTest, BuildsOnceAndDescribes) {
+  const std::string context = FreshContext();
+  const Prepared first = PrepareTarget(context);
+  ASSERT_TRUE(first.status.ok()) << first.status.error_message();
+  EXPECT_TRUE(first.context_asked);
+  EXPECT_THAT(first.messages, Contains(HasSubstr("FROM scratch")));
+  ASSERT_TRUE(first.facts);
+  EXPECT_EQ(first.facts->runtime(), "C++");
+  EXPECT_THAT(first.facts->image_digest(), HasSubstr("sha256:"));
+  const Prepared second = PrepareTarget(context);
+  ASSERT_TRUE(second.status.ok()) << second.status.error_message();
+  EXPECT_FALSE(second.context_asked);
+  EXPECT_EQ(second.facts->image_digest(), first.facts->image_digest());
+  EXPECT_THAT(Describe().targets(), Contains("test/scripted"));
+  EXPECT_NE(Describe().host().docker(), "");
+  Forget(first.facts->image_digest());
+}
+
+TEST_F(ContainerPrepareTest, OtherArgumentsMakeAnotherImage) {
+  const std::string context = FreshContext();
+  const Prepared plain = PrepareTarget(context);
+  v1::TargetSpec target = Spec(context);
+  (*target.mutable_build_args())["HTTP_PROXY"] = "http://192.0.2.1/";
+  const Prepared other = Prepare(*stub_, target, context, context.size());
+  ASSERT_TRUE(other.status.ok()) << other.status.error_message();
+  EXPECT_TRUE(other.context_asked);
+  Forget(plain.facts->image_digest());
+  Forget(other.facts->image_digest());
+}
+
+TEST_F(ContainerPrepareTest, TwoAtOnceBuildOnce) {
+  const std::string context = FreshContext();
+  Prepared other;
+  std::thread thread([&] { other = PrepareTarget(context); });
+  const Prepared one = PrepareTarget(context);
+  thread.join();
+  ASSERT_TRUE(one.status.ok()) << one.status.error_message();
+  ASSERT_TRUE(other.status.ok()) << other.status.error_message();
+  EXPECT_NE(one.context_asked, other.context_asked);
+  Forget(one.facts->image_digest());
+}
+
+TEST_F(ContainerPrepareTest, AFailedBuildTellsTheStepAndLeavesNothing) {
+  const std::string context = test::TargetContext("FROM scratch\nCOPY missing /\n");
+  const Prepared prepared = PrepareTarget(context);
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(prepared.status.error_message(),
+              AllOf(HasSubstr("test/scripted"), HasSubstr("missing"), HasSubstr("Step 2/2")));
+  EXPECT_TRUE(PrepareTarget(context).context_asked);
+}
+
+TEST_F(ContainerPrepareTest, AFolderThatDidNotArriveWholeIsNotBuilt) {
+  const std::string context = FreshContext();
+  const v1::TargetSpec target = Spec(context);
+  const std::string cut = context.substr(0, context.size() / 2);
+  EXPECT_EQ(Prepare(*stub_, target, cut, context.size()).status.error_code(),
+            grpc::StatusCode::DATA_LOSS);
+  std::string other = context;
+  other[600] ^= 1;
+  EXPECT_EQ(Prepare(*stub_, target, other, other.size()).status.error_code(),
+            grpc::StatusCode::DATA_LOSS);
+  EXPECT_EQ(Prepare(*stub_, target, context + "more", context.size()).status.error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(Prepare(*stub_, target, "", uint64_t{1} << 40).status.error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ContainerPrepareTest, WhatIsNotPreparedIsNotRun) {
+  v1::Start start = test::MakeStart("r");
+  *start.mutable_target() = Spec("a folder that nobody has");
+  const grpc::Status status = Run(start, {}).status;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("not prepared"));
+}
+
+TEST_F(ContainerPrepareTest, AnImageThatIsThereIsTakenAsItIs) {
+  const std::string context = FreshContext();
+  const Prepared built = PrepareTarget(context);
+  ASSERT_TRUE(built.facts) << built.status.error_message();
+  v1::TargetSpec target;
+  target.set_name("test/given");
+  target.set_image(built.facts->image_digest());
+  const Prepared prepared = Prepare(*stub_, target, "", 0);
+  ASSERT_TRUE(prepared.status.ok()) << prepared.status.error_message();
+  v1::Start start = test::MakeStart("r");
+  *start.mutable_target() = target;
+  EXPECT_TRUE(Run(start, test::MakeUrls(3)).finished);
+  target.set_image("fetchbench/not-there:1");
+  EXPECT_EQ(Prepare(*stub_, target, "", 0).status.error_code(), grpc::StatusCode::NOT_FOUND);
+  Forget(built.facts->image_digest());
+}
+
+TEST_F(ContainerPrepareTest, OneThatCannotDescribeItselfIsNotReady) {
+  const std::string context =
+      test::TargetContext("FROM scratch\nCOPY target /target\nENTRYPOINT [\"/nothing\"]\n");
+  const Prepared prepared = PrepareTarget(context);
+  EXPECT_FALSE(prepared.status.ok());
+  EXPECT_THAT(prepared.status.error_message(), HasSubstr("/nothing"));
+  ExpectNothingLeft();
+}
+
+TEST_F(ContainerPrepareTest, NamesThatAreNoneAreRefused) {
+  v1::TargetSpec target = Spec("x");
+  target.set_name("../UPPER");
+  EXPECT_EQ(Prepare(*stub_, target, "x", 1).status.error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace fetchbench::agent

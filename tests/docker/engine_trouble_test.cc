@@ -1,0 +1,164 @@
+// Engines that are missing, silent, rude or forbidden: a server of our own on a Unix socket stands
+// in for them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/docker/engine_client.h"
+#include "common/io_thread.h"
+#include "tests/support/run_task.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::docker {
+namespace {
+
+using std::chrono::milliseconds;
+using test::RunOn;
+using ::testing::HasSubstr;
+
+// Accepts and answers each connection with the same bytes, then keeps it open.
+class RudeServer {
+ public:
+  RudeServer(const std::string& path, std::string answer) : answer_(std::move(answer)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    listen(listener_, 64);
+    thread_ = std::thread([this] { Serve(); });
+  }
+  ~RudeServer() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    for (const int fd : open_) close(fd);
+    close(listener_);
+  }
+  RudeServer(const RudeServer&) = delete;
+  RudeServer& operator=(const RudeServer&) = delete;
+
+ private:
+  void Serve() {
+    while (true) {
+      const int fd = accept(listener_, nullptr, nullptr);
+      if (fd < 0) return;
+      open_.push_back(fd);
+      [[maybe_unused]] const ssize_t n = write(fd, answer_.data(), answer_.size());
+    }
+  }
+
+  const std::string answer_;
+  int listener_ = -1;
+  std::vector<int> open_;
+  std::thread thread_;
+};
+
+class EngineTroubleTest : public ::testing::Test {
+ protected:
+  EngineClient Client() {
+    return EngineClient(loop_.executor(), path_,
+                        {milliseconds(150), milliseconds(150), milliseconds(150)});
+  }
+  template <typename T>
+  T Get(Task<T> task) {
+    return RunOn(loop_, std::move(task)).get();
+  }
+
+  const test::TempFolder folder_;
+  const std::string path_ = folder_.File("engine.sock");
+  IoThread loop_{"docker-test"};
+};
+
+TEST_F(EngineTroubleTest, EveryCallOnASilentEngineEndsByItsDeadline) {
+  const RudeServer server(path_, "");
+  EngineClient client = Client();
+  BuildRequest build;
+  build.name = "x";
+  build.context = BodyFromString("bytes");
+  std::vector<absl::Status> results;
+  results.push_back(Get(client.Version()).status());
+  results.push_back(Get(client.Info()).status());
+  results.push_back(Get(client.BuildImage(std::move(build), nullptr)).status());
+  results.push_back(Get(client.LoadImages(BodyFromString("bytes"))));
+  results.push_back(Get(client.ImportImage(BodyFromString("bytes"), "r", "t", {})).status());
+  results.push_back(Get(client.InspectImage("x")).status());
+  results.push_back(Get(client.TagImage("x", "r", "t")));
+  results.push_back(Get(client.RemoveImage("x")));
+  results.push_back(Get(client.CreateContainer("x", {})).status());
+  results.push_back(Get(client.StartContainer("x")));
+  results.push_back(Get(client.AttachContainer("x", true)).status());
+  results.push_back(Get(client.WaitContainer("x", milliseconds(150))).status());
+  results.push_back(Get(client.KillContainer("x", "SIGTERM")));
+  results.push_back(Get(client.InspectContainer("x")).status());
+  results.push_back(Get(client.RemoveContainer("x")));
+  results.push_back(Get(client.ListContainers({"a"})).status());
+  results.push_back(Get(client.Stats("x")).status());
+  results.push_back(Get(client.CreateNetwork("x", {})).status());
+  results.push_back(Get(client.InspectNetwork("x")).status());
+  results.push_back(Get(client.RemoveNetwork("x")));
+  results.push_back(Get(client.ListNetworks({"a"})).status());
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_TRUE(absl::IsDeadlineExceeded(results[i])) << i << " " << results[i];
+    EXPECT_THAT(std::string(results[i].message()), HasSubstr(path_)) << i;
+  }
+}
+
+// It answers the version and is silent afterwards: the calls themselves have a deadline too.
+TEST_F(EngineTroubleTest, AnAnswerThatStopsHalfWayEndsByItsDeadline) {
+  const RudeServer server(path_,
+                          "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 9\r\n\r\n{");
+  EngineClient client = Client();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Get(client.Version()).status()));
+}
+
+TEST_F(EngineTroubleTest, NonsenseIsAnError) {
+  const RudeServer server(path_, "SSH-2.0-OpenSSH_9.2\r\n\r\n");
+  EngineClient client = Client();
+  const absl::Status s = Get(client.Version()).status();
+  EXPECT_TRUE(absl::IsUnavailable(s)) << s;
+}
+
+TEST_F(EngineTroubleTest, CancelAllEndsWhatIsUnderWay) {
+  const RudeServer server(path_, "");
+  EngineClient client(loop_.executor(), path_);  // with deadlines far off
+  auto result = RunOn(loop_, client.Version());
+  std::this_thread::sleep_for(milliseconds(50));
+  net::post(loop_.context(), [client]() mutable { client.CancelAll(); });
+  EXPECT_TRUE(absl::IsCancelled(result.get().status()));
+}
+
+TEST_F(EngineTroubleTest, AMissingSocketSaysWhatToDo) {
+  EngineClient client = Client();
+  const absl::Status s = Get(client.Version()).status();
+  EXPECT_TRUE(absl::IsUnavailable(s));
+  EXPECT_THAT(std::string(s.message()), HasSubstr("DOCKER_HOST"));
+}
+
+TEST_F(EngineTroubleTest, ASocketWithoutAListenerSaysWhatToDo) {
+  { const RudeServer server(path_, ""); }
+  EngineClient client = Client();
+  const absl::Status s = Get(client.Version()).status();
+  EXPECT_TRUE(absl::IsUnavailable(s));
+  EXPECT_THAT(std::string(s.message()), HasSubstr("start the Docker Engine"));
+}
+
+TEST_F(EngineTroubleTest, ASocketThatIsNotOursSaysWhatToDo) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may open every socket";
+  const RudeServer server(path_, "");
+  chmod(path_.c_str(), 0);
+  EngineClient client = Client();
+  EXPECT_TRUE(absl::IsPermissionDenied(Get(client.Version()).status()));
+}
+
+}  // namespace
+}  // namespace fetchbench::docker
