@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
@@ -22,6 +23,7 @@
 #include "coordinator/targets/targets_table.h"
 #include "coordinator/ui/terminal.h"
 #include "coordinator/ui/text.h"
+#include "coordinator/verify/verify_command.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -55,6 +57,10 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
       return ListTargets(targets);
     case Command::kRun:
       return RunRun(options.run);
+    case Command::kBench:
+      return Bench(options.bench, targets);
+    case Command::kVerify:
+      return Verify(options.verify);
     case Command::kAgents:
       return ListAgents(options.agents);
     case Command::kCancel:

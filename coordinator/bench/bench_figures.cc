@@ -30,7 +30,9 @@ const std::vector<BenchFigure>& BenchFigures() {
       {"p50", 0, [](const Summary& s) { return Ms(static_cast<double>(s.measured.all.p50_us)); }},
       {"p99", 0, [](const Summary& s) { return Ms(static_cast<double>(s.measured.all.p99_us)); }},
       {"CPU s", 2,
-       [](const Summary& s) { return static_cast<double>(s.cost.user_us + s.cost.system_us) / 1e6; }},
+       [](const Summary& s) {
+         return static_cast<double>(s.cost.user_us + s.cost.system_us) / 1e6;
+       }},
       {"peak MiB", 0, [](const Summary& s) { return Count(s.cost.peak_rss_bytes_max) / kMib; }},
   };
   return figures;

@@ -46,8 +46,8 @@ Texts RowCells(const BenchRow& row, std::string place) {
       cells.insert(cells.begin() + kNaming,
                    row.Counted() > 1 ? fmt::format("±{:.1f}%", spreads[i].Relative() * 100) : "-");
     }
-    cells.push_back(row.Counted() == 0 ? "-"
-                                       : fmt::format("{:.{}f}", spreads[i].median, figure.decimals));
+    cells.push_back(
+        row.Counted() == 0 ? "-" : fmt::format("{:.{}f}", spreads[i].median, figure.decimals));
     ++i;
   }
   return cells;
@@ -220,10 +220,10 @@ std::string BenchCsv(const BenchResult& result) {
     for (const std::string& mark : row.Marks()) {
       marks += (marks.empty() ? "" : " ") + mark.substr(0, mark.find_first_of(" :"));
     }
-    text += fmt::format("{},{},{},{},{},{},{},{}", places[i], row.target.name,
-                        ForCsv(row.target.language), ForCsv(row.target.method),
-                        row.target.concurrency, row.Counted(), row.rounds.size() - row.Counted(),
-                        marks);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{}", places[i], row.target.name,
+                    ForCsv(row.target.language), ForCsv(row.target.method), row.target.concurrency,
+                    row.Counted(), row.rounds.size() - row.Counted(), marks);
     for (const Spread& spread : row.Spreads()) {
       // A target without a counted round has no figures, which is not the same as zeros.
       text += row.Counted() == 0 ? ",,,"

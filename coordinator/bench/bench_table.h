@@ -61,7 +61,8 @@ struct BenchResult {
 // Each ends with a newline. The text's table is cut into several where the width asks for it.
 std::string BenchText(const BenchResult& result, const TextStyle& style);
 std::string BenchMarkdown(const BenchResult& result);
-std::string BenchCsv(const BenchResult& result);   // one line a target, min and max beside each median
+std::string BenchCsv(
+    const BenchResult& result);  // one line a target, min and max beside each median
 std::string BenchJson(const BenchResult& result);  // every round too
 
 }  // namespace fetchbench::coordinator

@@ -8,6 +8,7 @@ enum class ExitCode : int {
   kInternalError = 1,
   kUsage = 2,
   kIncomplete = 3,     // agents lost for good, or the target crashed
+  kCheckFailed = 4,    // `verify`: a FAIL, or a deviation that does not happen any more
   kInterrupted = 130,  // by the user; partial results are kept
 };
 

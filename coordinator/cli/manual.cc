@@ -45,6 +45,7 @@ constexpr const char* kExitSection =
     "  2    wrong usage or configuration\n"
     "  3    the run is incomplete: agents were lost for good, the target crashed, or its\n"
     "       image could not be built\n"
+    "  4    verify: a target FAILs, or a declared deviation does not happen any more\n"
     "  130  interrupted; partial results are kept and labelled partial\n\n";
 
 constexpr const char* kRunTail =
@@ -76,6 +77,8 @@ constexpr const char* kProgram =
     "  coordinator COMMAND [OPTION]...\n\n"
     "COMMANDS\n"
     "  run          Fetch every URL of a list once with a target, and account for each.\n"
+    "  bench        Run several targets in turns over one list, and print their table.\n"
+    "  verify       Check how targets behave when servers misbehave.\n"
     "  agents       Say which agents can be reached, what they are, and whether they\n"
     "               are busy.\n"
     "  cancel       End the runs that agents are busy with.\n"
@@ -86,7 +89,8 @@ constexpr const char* kProgram =
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names{"run", "agents", "cancel", "targets", "import-urls"};
+  static const std::vector<std::string> names{"run",    "bench",   "verify",     "agents",
+                                              "cancel", "targets", "import-urls"};
   return names;
 }
 
@@ -129,6 +133,26 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
         "  coordinator agents [--agents ADDRESS,...]\n\n";
+  } else if (command == "bench") {
+    out +=
+        " - runs targets in turns and prints their table\n\nSYNOPSIS\n"
+        "  coordinator bench [TARGET...] [OPTION]...\n\nDESCRIPTION\n"
+        "  Runs every target of settings.json, or those named, once for warming up and then\n"
+        "  in rounds, each round in an order of its own that the seed decides. The table has\n"
+        "  the median of the rounds and the spread of time (half its range); targets whose\n"
+        "  times overlap share a place. A target that fails is listed with its reason and\n"
+        "  does not stop the others. Table, markdown, CSV and JSON are kept in\n"
+        "  out/bench-<time>/, which out/bench-latest points at.\n\n";
+  } else if (command == "verify") {
+    out +=
+        " - checks targets against misbehaving servers\n\nSYNOPSIS\n"
+        "  coordinator verify [TARGET...] [OPTION]...\n\nDESCRIPTION\n"
+        "  Lets each target (default: all) fetch every named behaviour of the simulated web\n"
+        "  and compares what it says, and what the servers saw of it, with what the request\n"
+        "  policy asks (lib/CONTRACT.md): pass, deviation (declared in its target.json), or\n"
+        "  FAIL. What depends on time is run a second time before it counts. Then come four\n"
+        "  runs over many hosts: limit-in-flight, memory-10000-hosts, silent-1000-hosts and\n"
+        "  slow-dns.\n\n";
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"

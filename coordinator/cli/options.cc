@@ -20,6 +20,8 @@ namespace {
 
 using Given = std::map<std::string, std::vector<std::string>>;  // option -> values, in order
 
+constexpr int kMaxWords = 1'000;
+
 absl::Status Usage(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 std::vector<std::string> OptionNames(const std::vector<Setting>& settings) {
@@ -57,8 +59,8 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
       app.add_option(s.option, given[s.option])->allow_extra_args(false);
     }
   }
-  std::string positional;
-  CLI::Option* taken = word ? app.add_option(word->option, positional) : nullptr;
+  std::vector<std::string> words;
+  if (word) app.add_option(word->option, words)->expected(0, word->repeatable ? kMaxWords : 1);
   try {
     // CLI11 takes them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -69,7 +71,7 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
   for (const auto& [option, set] : flags) {
     if (set) given[option] = {""};
   }
-  if (taken != nullptr && taken->count() > 0) given[word->option] = {positional};
+  if (!words.empty()) given[word->option] = std::move(words);
   return given;
 }
 
@@ -121,11 +123,7 @@ absl::Status CheckContainerOptions(const RunOptions& run) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRun(const RunOptions& run) {
-  if (run.target.name.empty()) {
-    return Usage("which target? Name one (or use --target); `coordinator targets` lists them");
-  }
-  if (absl::Status s = CheckContainerOptions(run); !s.ok()) return s;
+absl::Status CheckWeb(const RunOptions& run) {
   if (run.web == Web::kInternet && !run.origin.empty()) {
     return Usage("--origin is a simulated web: it does not go with --web internet");
   }
@@ -139,6 +137,34 @@ absl::Status CheckRun(const RunOptions& run) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRun(const RunOptions& run) {
+  if (run.target.name.empty()) {
+    return Usage("which target? Name one (or use --target); `coordinator targets` lists them");
+  }
+  if (absl::Status s = CheckContainerOptions(run); !s.ok()) return s;
+  return CheckWeb(run);
+}
+
+// Fills in what depends on more than one option, and checks what they come to together.
+absl::Status Complete(Options& options, const TargetRegistry& targets) {
+  switch (options.command) {
+    case Command::kRun:
+      if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
+      if (options.run.concurrency == 0) options.run.concurrency = options.run.target.concurrency;
+      return absl::OkStatus();
+    case Command::kBench:
+      options.bench.run = options.run;
+      return CheckWeb(options.run);
+    case Command::kVerify:
+      options.verify.named = !options.verify.targets.empty();
+      if (!options.verify.named) options.verify.targets = targets.targets();
+      options.verify.run = options.run;
+      return CheckWeb(options.run);
+    default:
+      return absl::OkStatus();
+  }
+}
+
 bool WantsHelp(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& a) { return a == "--help" || a == "-h"; });
@@ -150,10 +176,15 @@ struct CommandParts {
   std::optional<Setting> word;  // what is no option
 };
 
-CommandParts PartsOf(const std::string& name, Options& options,
-                     const TargetRegistry& targets) {
+CommandParts PartsOf(const std::string& name, Options& options, const TargetRegistry& targets) {
   if (name == "run") {
     return {Command::kRun, RunSettings(options, targets), TargetWord(options, targets)};
+  }
+  if (name == "bench") {
+    return {Command::kBench, BenchSettings(options, targets), BenchWord(options)};
+  }
+  if (name == "verify") {
+    return {Command::kVerify, VerifySettings(options, targets), VerifyWord(options, targets)};
   }
   if (name == "agents") return {Command::kAgents, AgentSettings(options), std::nullopt};
   if (name == "cancel") return {Command::kCancel, AgentSettings(options), std::nullopt};
@@ -164,8 +195,7 @@ CommandParts PartsOf(const std::string& name, Options& options,
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
-                                     const Environment& env,
-                                     const TargetRegistry& targets) {
+                                     const Environment& env, const TargetRegistry& targets) {
   Options options;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
@@ -193,16 +223,15 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   if (absl::Status s = Apply(*given, env, parts.settings); !s.ok()) return s;
   if (const auto word = parts.word ? given->find(parts.word->option) : given->end();
       word != given->end()) {
-    if (absl::Status s = parts.word->set(word->second[0]); !s.ok()) return s;
+    for (const std::string& text : word->second) {
+      if (absl::Status s = parts.word->set(text); !s.ok()) return s;
+    }
   }
   options.command = parts.command;
   if (options.agents.empty()) options.agents = {"127.0.0.1:7311"};
-  if (options.command == Command::kRun) {
-    if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
-    if (options.run.concurrency == 0) options.run.concurrency = options.run.target.concurrency;
-    options.run.base_images = BaseImagesFile(env);
-    options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
-  }
+  options.run.base_images = BaseImagesFile(env);
+  options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
+  if (absl::Status s = Complete(options, targets); !s.ok()) return s;
   return options;
 }
 

@@ -14,7 +14,7 @@
 
 namespace fetchbench::coordinator {
 
-enum class Command { kPrintText, kRun, kAgents, kCancel, kTargets, kImportUrls };
+enum class Command { kPrintText, kRun, kBench, kVerify, kAgents, kCancel, kTargets, kImportUrls };
 enum class Web { kSim, kInternet };
 
 struct RunOptions {
@@ -38,7 +38,7 @@ struct RunOptions {
   uint32_t threads = 0;                              // 0: one for each CPU the target may use
   std::chrono::milliseconds grace{15'000};           // before an agent's URLs go to others
   std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
-  std::chrono::milliseconds linger{0};               // the targets stay so long after the last record
+  std::chrono::milliseconds linger{0};  // the targets stay so long after the last record
   std::string log_level = "warn";
 
   // What a container target is made of and gets; 0 and empty: the agent's default.
@@ -46,8 +46,8 @@ struct RunOptions {
   uint32_t cpu_permille = 0;
   std::string cpuset;  // "1", "0,2-3"
   uint64_t memory_bytes = 0;
-  BuildArguments build_arguments;         // as given
-  std::string base_images;                // file; see ReadBaseImages
+  BuildArguments build_arguments;       // as given
+  std::string base_images;              // file; see ReadBaseImages
   bool base_images_must_exist = false;  // it was named
 };
 
@@ -56,10 +56,33 @@ struct ImportOptions {
   std::string file = "-";
 };
 
+enum class BenchFormat { kPretty, kMarkdown, kCsv, kJson };
+
+struct BenchOptions {
+  std::vector<std::string> names;  // of targets; empty: those of the settings
+  std::string settings;            // path of settings.json
+  uint32_t rounds = 3;
+  BenchFormat format = BenchFormat::kPretty;
+  RunOptions run;  // what all runs share; concurrency 0: that of settings and targets
+};
+
+enum class MatrixFormat { kPretty, kMarkdown, kJson };
+
+struct VerifyOptions {
+  std::vector<TargetInfo> targets;  // all of them, unless `named`
+  bool named = false;
+  std::vector<std::string> only;  // behaviours; "prefix-*" stands for all that begin so; empty: all
+  bool resources = true;
+  MatrixFormat format = MatrixFormat::kPretty;
+  RunOptions run;
+};
+
 struct Options {
   Command command = Command::kPrintText;
   std::string text;                 // kPrintText
   RunOptions run;                   // kRun
+  BenchOptions bench;               // kBench
+  VerifyOptions verify;             // kVerify
   std::vector<std::string> agents;  // kAgents, kCancel
   ImportOptions import;             // kImportUrls
 };
@@ -68,7 +91,6 @@ struct Options {
 // over its environment variable, that over the default. InvalidArgument is a usage error: one line
 // that names what is wrong, where it came from, and what was probably meant. Pure.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
-                                     const Environment& env,
-                                     const TargetRegistry& targets);
+                                     const Environment& env, const TargetRegistry& targets);
 
 }  // namespace fetchbench::coordinator

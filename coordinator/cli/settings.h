@@ -22,14 +22,21 @@ struct Setting {
   std::function<absl::Status(const std::string&)> set;
 };
 
-// Those of `run`, `agents`, `cancel`, `import-urls`; they store into `options`, which outlives
+// Those of each command; they store into `options`, which outlives
 // them, as does `targets`.
 std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> AgentSettings(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
 
-// The word behind the command, that is no option: TARGET of `run`, FILE of `import-urls`.
+// bench_settings.cc. Most are those of `run`, and store into options.run first.
+std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targets);
+std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targets);
+
+// The word behind the command, that is no option: TARGET of `run`, `bench` (repeatable) and
+// `verify` (repeatable), FILE of `import-urls`.
 Setting TargetWord(Options& options, const TargetRegistry& targets);
+Setting BenchWord(Options& options);
+Setting VerifyWord(Options& options, const TargetRegistry& targets);
 Setting FileWord(Options& options);
 
 // Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.

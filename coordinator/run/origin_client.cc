@@ -121,6 +121,10 @@ Task<absl::StatusOr<OriginConfig>> OriginClient::Config() {
   co_return std::move(config);
 }
 
+Task<absl::StatusOr<json::object>> OriginClient::HostLog(std::string host) {
+  co_return co_await RequestObject("GET", "/v1/hosts/" + host, {});
+}
+
 Task<absl::StatusOr<std::string>> OriginClient::CaPem() {
   co_return co_await Request("GET", "/v1/ca.pem", {}, kShortLimit);
 }

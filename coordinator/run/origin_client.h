@@ -45,6 +45,9 @@ class OriginClient {
   Task<absl::Status> BeginRun(const std::string& run_id);
   Task<absl::StatusOr<OriginSummary>> RunStatistics(const std::string& run_id);
 
+  // What it saw of a host under conformance.test; see origin/host_log.h.
+  Task<absl::StatusOr<boost::json::object>> HostLog(std::string host);
+
   const std::string& address() const { return address_; }
 
  private:

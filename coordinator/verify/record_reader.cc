@@ -26,8 +26,8 @@ absl::StatusOr<std::vector<std::optional<Record>>> ReadRecords(const std::string
       record.start_us = rows.getColumn(4).getInt64();
       record.duration_us = rows.getColumn(5).getInt64();
       record.body_bytes = rows.getColumn(6).getInt64();
-      record.redirects = rows.isColumnNull(7) ? static_cast<int>(kNotTold)
-                                              : rows.getColumn(7).getInt();
+      record.redirects =
+          rows.isColumnNull(7) ? static_cast<int>(kNotTold) : rows.getColumn(7).getInt();
     }
   } catch (const SQLite::Exception& e) {
     return absl::InternalError(fmt::format("{}: {}", path, e.what()));

@@ -60,25 +60,28 @@ void JudgeBystanders(const ResourceCheck& check, const std::vector<std::optional
 }  // namespace
 
 std::vector<ResourceCheck> ResourceChecks() {
-  ResourceCheck limit{.name = "limit-in-flight",
-                      .about = "400 hosts, 20 at a time: never more in flight, by the origin's count",
-                      .urls = {},
-                      .concurrency = kSmallConcurrency,
-                      .bystanders = kSmallRun};
+  ResourceCheck limit{
+      .name = "limit-in-flight",
+      .about = "400 hosts, 20 at a time: never more in flight, by the origin's count",
+      .urls = {},
+      .concurrency = kSmallConcurrency,
+      .bystanders = kSmallRun};
   AddOrdinary(limit.urls, "limit", kSmallRun);
-  ResourceCheck memory{.name = "memory-10000-hosts",
-                       .about = "10,000 hosts that keep connections alive: memory does not grow with them",
-                       .urls = {},
-                       .concurrency = kManyConcurrency,
-                       .bystanders = kManyHosts};
+  ResourceCheck memory{
+      .name = "memory-10000-hosts",
+      .about = "10,000 hosts that keep connections alive: memory does not grow with them",
+      .urls = {},
+      .concurrency = kManyConcurrency,
+      .bystanders = kManyHosts};
   AddOrdinary(memory.urls, "many", kManyHosts);
-  return {std::move(limit), std::move(memory),
-          WithBystanders("silent-1000-hosts",
-                         "1,000 hosts that never answer, all at once: 200 others are still answered",
-                         "never-answers", kSilentHosts),
-          WithBystanders("slow-dns",
-                         "100 names whose resolver is silent: 200 others are still answered",
-                         "dns-silent", kSlowNames)};
+  return {
+      std::move(limit), std::move(memory),
+      WithBystanders("silent-1000-hosts",
+                     "1,000 hosts that never answer, all at once: 200 others are still answered",
+                     "never-answers", kSilentHosts),
+      WithBystanders("slow-dns",
+                     "100 names whose resolver is silent: 200 others are still answered",
+                     "dns-silent", kSlowNames)};
 }
 
 std::vector<Finding> JudgeResource(const ResourceCheck& check,
@@ -87,16 +90,16 @@ std::vector<Finding> JudgeResource(const ResourceCheck& check,
   std::vector<Finding> findings;
   JudgeBystanders(check, records, findings);
   if (summary.origin && summary.origin->most_in_flight > check.concurrency) {
-    findings.push_back({"in_flight", fmt::format("{} requests in flight, {} were allowed",
-                                                 summary.origin->most_in_flight,
-                                                 check.concurrency)});
+    findings.push_back(
+        {"in_flight", fmt::format("{} requests in flight, {} were allowed",
+                                  summary.origin->most_in_flight, check.concurrency)});
   }
   const uint64_t peak = summary.cost.peak_rss_bytes_max;
   if (check.name.starts_with("memory-") && small_peak_bytes != 0 &&
       peak > small_peak_bytes + kMemoryGrowthLimit) {
-    findings.push_back({"memory_growth",
-                        fmt::format("peak memory {} MiB, after {} MiB with {} hosts", peak / kMib,
-                                    small_peak_bytes / kMib, kSmallRun)});
+    findings.push_back(
+        {"memory_growth", fmt::format("peak memory {} MiB, after {} MiB with {} hosts", peak / kMib,
+                                      small_peak_bytes / kMib, kSmallRun)});
   }
   return findings;
 }

@@ -84,8 +84,8 @@ absl::StatusOr<OneRun> RunList(RunOptions options, const std::vector<std::string
                                RunPresentation presentation, const RunOne& run_one) {
   const ListFile list(options.out, urls);
   if (!list.ok()) {
-    return absl::UnavailableError(fmt::format("cannot write {}: make room, or name another --out",
-                                              list.path()));
+    return absl::UnavailableError(
+        fmt::format("cannot write {}: make room, or name another --out", list.path()));
   }
   options.urls = list.path();
   presentation.quiet = true;
@@ -179,8 +179,8 @@ absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
       continue;
     }
     if (i == 0) small_peak_bytes = run->summary.cost.peak_rss_bytes_max;
-    cell = MakeCell(check.name,
-                    JudgeResource(check, run->records, run->summary, small_peak_bytes), declared);
+    cell = MakeCell(check.name, JudgeResource(check, run->records, run->summary, small_peak_bytes),
+                    declared);
   }
   return absl::OkStatus();
 }

@@ -14,8 +14,8 @@
 
 namespace fetchbench::coordinator {
 
-// Does one run and tells what came of it; the title note is for the display. RunOnce with a display,
-// or a fake.
+// Does one run and tells what came of it; the title note is for the display. RunOnce with a
+// display, or a fake.
 using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
 
 // What all targets are checked with.
@@ -29,8 +29,8 @@ struct CheckPlan {
 Matrix EmptyMatrix(const CheckPlan& plan);
 
 // Runs one target over everything of the plan. A target that cannot be run here gives a column that
-// says why; Cancelled: the user stopped it. What only a busy machine may have brought about is run a
-// second time, alone, and counts only if it happens again.
+// says why; Cancelled: the user stopped it. What only a busy machine may have brought about is run
+// a second time, alone, and counts only if it happens again.
 absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo& target,
                                          const RunOne& run_one);
 

@@ -63,7 +63,7 @@ std::string Render(const Matrix& matrix, MatrixFormat format) {
 
 std::string BehavioursFile(const Environment& env) {
   const auto named = env("FETCHBENCH_BEHAVIOURS");
-  return named && !named->empty() ? *named : FETCHBENCH_SOURCE_DIR "/data/behaviours.json";
+  return named && !named->empty() ? *named : FETCHBENCH_SOURCE "/data/behaviours.json";
 }
 
 ExitCode Verify(const VerifyOptions& options) {

@@ -76,8 +76,9 @@ TEST(BenchTargetsTest, NamedOnesFindTheirSettingByAnyNameAndAnOptionWins) {
 TEST(BenchTargetsTest, UnknownAndRepeatedNamesAreUsageErrors) {
   EXPECT_THAT(std::string(BenchTargets({}, {"rsut"}, 0, Registry()).status().message()),
               HasSubstr("rust"));
-  EXPECT_THAT(std::string(BenchTargets({}, {"rust", "rust/reqwest"}, 0, Registry()).status().message()),
-              HasSubstr("twice"));
+  EXPECT_THAT(
+      std::string(BenchTargets({}, {"rust", "rust/reqwest"}, 0, Registry()).status().message()),
+      HasSubstr("twice"));
 }
 
 TEST(PlanStepsTest, WarmsUpEachOnceThenPlaysRoundsInOrdersOfTheirOwn) {
