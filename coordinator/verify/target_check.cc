@@ -57,8 +57,11 @@ Task<> AskOrigin(OriginClient* origin, const std::vector<Behaviour>* behaviours,
   }
   for (const Behaviour& behaviour : *behaviours) {
     auto log = co_await origin->HostLog(behaviour.name + std::string(kConformanceDomain));
-    absl::StatusOr<Sighting> sighting = log.status();
-    if (log.ok()) sighting = ParseSighting(*log);
+    if (!log.ok()) {
+      seen->status = log.status();
+      co_return;
+    }
+    auto sighting = ParseSighting(*log);
     if (!sighting.ok()) {
       seen->status = sighting.status();
       co_return;

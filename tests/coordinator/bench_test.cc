@@ -192,7 +192,7 @@ TEST(BenchReportTest, CsvAndJsonSayThatAFailedTargetHasNoFigures) {
   const auto& failed = json.at("targets").at(3).as_object();
   EXPECT_FALSE(failed.contains("figures"));
   EXPECT_EQ(failed.at("rounds").at(0).at("failure"), "no base image, says the engine");
-  EXPECT_EQ(json.at("targets").at(0).at("figures").at("time").at("median"), 110);
+  EXPECT_EQ(json.at("targets").at(0).at("figures").at("time").at("median").as_double(), 110);
 }
 
 TEST(BenchReportTest, MarkdownEscapesBars) {
@@ -219,7 +219,7 @@ class BenchRunnerTest : public testing::Test {
     return rows;
   }
 
-  FakeClock clock_;
+  test::FakeClock clock_;
   RunOptions run_;
   std::vector<std::string> said_;
   bool interrupted_ = false;
