@@ -6,7 +6,7 @@
 : "${fb_root:?}"
 
 # In the order in which they are built, with the build argument that selects each in a target's Dockerfile.
-export fb_bases=(debian go node python rust bun deno java jre ruby)
+export fb_bases=(debian go node python rust bun deno jre java ruby)
 declare -A fb_base_argument=(
   [debian]=RUNTIME_IMAGE [go]=GO_IMAGE [node]=NODE_IMAGE [python]=PYTHON_IMAGE [rust]=RUST_IMAGE
   [bun]=BUN_IMAGE [deno]=DENO_IMAGE [java]=JAVA_IMAGE [jre]=JRE_IMAGE [ruby]=RUBY_IMAGE
@@ -23,6 +23,15 @@ else
 fi
 
 fb_hash() { sha256sum | cut -c 1-16; }
+
+# The work folders of calls that were killed: work.PID.RANDOM of a process that is gone.
+fb_base_remove_leftovers() {
+  local folder pid
+  for folder in "$fb_base_cache"/work.*; do
+    pid=${folder#"$fb_base_cache"/work.}
+    [[ ! -d $folder ]] || fb_is_running "${pid%%.*}" || rm -rf --one-file-system -- "$folder"
+  done
+}
 
 # fb_base_prepare: reads once what all tags depend on.
 fb_base_prepare() {

@@ -50,6 +50,8 @@ fb_docker_wait() {
   return 1
 }
 
+# dockerd is not kept to a CPU: the containers that build images would inherit it. What is measured is given its CPUs by
+# the agent (cpuset), and an engine that only waits for a container takes next to nothing of them.
 # Starts dockerd for as long as the machine is up: in a session of its own, with none of the caller's files open
 # (a lock among them would be held for ever) and nothing in a temporary folder that the caller may remove.
 fb_dockerd_start() {

@@ -114,6 +114,7 @@ test_killed_while_bootstrapping_it_leaves_nothing_that_counts_and_no_process() {
   expect_equal processes '' "$(grep -lsaF "$work/cache/work" /proc/[0-9]*/cmdline || true)"
   bases python || fail "$(<stderr)"
   expect_equal "bootstrapped" 2 "$(grep -c ^debootstrap calls)"
+  expect_equal "work folders" '' "$(find cache -name 'work.*')"
   [[ -e images/$(jq -r .PYTHON_IMAGE bases.json | tr '/:' '__') ]] || fail "not built: $(<stderr)"
 }
 
