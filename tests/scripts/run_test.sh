@@ -85,7 +85,10 @@ container_target() {
   stand_in
   mkdir -p lib/go/net-http
   echo '{"name": "go/net-http", "aliases": ["go"]}' >lib/go/net-http/target.json
-  printf '#!/usr/bin/env bash\necho "$*" >>"$work/engine"\n' >stand-ins/docker
+  cat >stand-ins/docker <<'EOF'
+#!/usr/bin/env bash
+echo "$*" >>"$work/engine"
+EOF
   chmod +x stand-ins/docker
   : >engine
   export FETCHBENCH_LIB=$work/lib PATH=$work/stand-ins:$PATH
