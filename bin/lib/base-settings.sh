@@ -50,6 +50,4 @@ fb_settings() {
   for file in "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HOME/.cargo}/config"; do
     [[ ! -f $file ]] || install -D -m 644 -- "$file" "$folder/usr/local/cargo/config.toml"
   done
-  file="$HOME/.m2/settings.xml"
-  [[ ! -f $file ]] || install -D -m 644 -- "$file" "$folder/root/.m2/settings.xml"
 }

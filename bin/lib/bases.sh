@@ -6,7 +6,7 @@
 : "${fb_root:?}"
 
 # In the order in which they are built, with the build argument that selects each in a target's Dockerfile.
-export fb_bases=(debian go node python rust bun deno java jre ruby)
+export fb_bases=(debian go node python rust bun deno jre java ruby)
 declare -A fb_base_argument=(
   [debian]=RUNTIME_IMAGE [go]=GO_IMAGE [node]=NODE_IMAGE [python]=PYTHON_IMAGE [rust]=RUST_IMAGE
   [bun]=BUN_IMAGE [deno]=DENO_IMAGE [java]=JAVA_IMAGE [jre]=JRE_IMAGE [ruby]=RUBY_IMAGE
@@ -23,6 +23,15 @@ else
 fi
 
 fb_hash() { sha256sum | cut -c 1-16; }
+
+# The work folders of calls that were killed: work.PID.RANDOM of a process that is gone.
+fb_base_remove_leftovers() {
+  local folder pid
+  for folder in "$fb_base_cache"/work.*; do
+    pid=${folder#"$fb_base_cache"/work.}
+    [[ ! -d $folder ]] || fb_is_running "${pid%%.*}" || rm -rf --one-file-system -- "$folder"
+  done
+}
 
 # fb_base_prepare: reads once what all tags depend on.
 fb_base_prepare() {
@@ -66,8 +75,9 @@ fb_base_exists() {
   fb_docker image inspect --format '{{.Id}}' "$1" </dev/null >/dev/null 2>&1
 }
 
-# Ends with the script, however that ends: an orphan would go on writing where the next call cleans up.
-fb_base_child() { setpriv --pdeathsig KILL "$@" </dev/null; }
+# Ends with the script, however that ends: an orphan would go on writing where the next call cleans up. Only as a
+# direct child does it: not in $(...), where the subshell is the parent and lives on.
+fb_base_child() { setpriv --pdeathsig KILL "$@"; }
 
 # fb_base_debian_tree FOLDER SUITE SETTINGS: a minimal Debian in FOLDER. Runs as root, in namespaces of its own.
 fb_base_debian_tree() {
@@ -88,22 +98,19 @@ fb_base_debian_tree() {
     "$folder"/usr/share/{doc,locale,info}/* "$folder"/etc/resolv.conf "$folder"/etc/hostname
 }
 
-# fb_base_debian_archive: the file of the bootstrapped Debian, made if it is not there yet. It gets its name when it
-# is whole and on the disk, so a file of that name can be used.
-fb_base_debian_archive() {
-  local archive="$fb_base_cache/debian-${fb_base_debian##*:}.tar" tree="$fb_base_work/debian"
-  if [[ ! -f $archive ]]; then
-    ((EUID == 0)) || fb_die 2 "the first base image is bootstrapped by root: run bin/base-images debian as root once"
-    fb_base_child unshare --mount --pid --fork --kill-child --mount-proc \
-      bash -c "$(declare -f fb_base_debian_tree); fb_base_debian_tree \"\$@\"" - \
-      "$tree" "$fb_base_suite" "$fb_base_work/settings" >"$fb_base_work/log" 2>&1 ||
-      fb_die 1 "debootstrap $fb_base_suite failed:"$'\n'"$(tail -n 15 -- "$fb_base_work/log")"
-    fb_base_child tar -C "$tree" --sort=name --numeric-owner -cf "$archive.part" .
-    sync -- "$archive.part"
-    mv -- "$archive.part" "$archive"
-    rm -rf -- "$tree"
-  fi
-  echo "$archive"
+# fb_base_bootstrap ARCHIVE: makes the file of the bootstrapped Debian. It gets its name when it is whole and on the
+# disk, so a file of that name can be used.
+fb_base_bootstrap() {
+  local archive=$1 tree="$fb_base_work/debian"
+  ((EUID == 0)) || fb_die 2 "the first base image is bootstrapped by root: run bin/base-images debian as root once"
+  fb_base_child unshare --mount --pid --fork --kill-child --mount-proc \
+    bash -c "$(declare -f fb_base_debian_tree); fb_base_debian_tree \"\$@\"" - \
+    "$tree" "$fb_base_suite" "$fb_base_work/settings" </dev/null >"$fb_base_work/log" 2>&1 ||
+    fb_die 1 "debootstrap $fb_base_suite failed:"$'\n'"$(tail -n 15 -- "$fb_base_work/log")"
+  fb_base_child tar -C "$tree" --sort=name --numeric-owner -cf "$archive.part" .
+  sync -- "$archive.part"
+  mv -- "$archive.part" "$archive"
+  rm -rf -- "$tree"
 }
 
 # fb_base_context NAME: the build context as a tar stream.
@@ -119,23 +126,23 @@ fb_base_context() {
 
 # fb_base_build NAME TAG: builds the image without a name, then names it: a name means a whole image.
 fb_base_build() {
-  local name=$1 tag=$2 id archive
+  local name=$1 tag=$2 id="$fb_base_work/id" archive="$fb_base_cache/debian-${fb_base_debian##*:}.tar"
+  local client=(fb_base_child env DOCKER_HOST="${DOCKER_HOST:-unix:///var/run/docker.sock}" DOCKER_BUILDKIT=0 docker)
   if [[ $name == debian ]]; then
-    archive=$(fb_base_debian_archive)
-    id=$(fb_base_child env DOCKER_HOST="${DOCKER_HOST:-unix:///var/run/docker.sock}" docker import \
-      --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' --change 'CMD ["bash"]' "$archive")
+    [[ -f $archive ]] || fb_base_bootstrap "$archive"
+    "${client[@]}" import --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+      --change 'CMD ["bash"]' "$archive" </dev/null >"$id" ||
+      fb_die 1 "the engine did not take $archive; its message is above"
   else
     # The classic builder: it keeps each finished step, so that an interrupted build goes on where it was.
     fb_base_context "$name" >"$fb_base_work/context.tar"
-    DOCKER_HOST=${DOCKER_HOST:-unix:///var/run/docker.sock} DOCKER_BUILDKIT=0 setpriv --pdeathsig KILL \
-      docker build --force-rm --iidfile "$fb_base_work/id" --build-arg BASE="$fb_base_debian" \
+    "${client[@]}" build --force-rm --iidfile "$id" --build-arg BASE="$fb_base_debian" \
       --build-arg http_proxy --build-arg https_proxy --build-arg no_proxy \
       -f "$(basename -- "$(fb_base_recipe "$name")")" - <"$fb_base_work/context.tar" >"$fb_base_work/log" 2>&1 ||
       fb_die 1 "the base image $name could not be built:"$'\n'"$(tail -n 25 -- "$fb_base_work/log")"
-    id=$(<"$fb_base_work/id")
     rm -f -- "$fb_base_work/context.tar"
   fi
-  fb_docker tag "$id" "$tag"
+  fb_docker tag "$(<"$id")" "$tag"
 }
 
 # fb_base_write_json NAME...: the file that names the images: those named, and what it named before and still exists.

@@ -52,6 +52,8 @@ fb_docker_wait() {
 
 # Starts dockerd for as long as the machine is up: in a session of its own, with none of the caller's files open
 # (a lock among them would be held for ever) and nothing in a temporary folder that the caller may remove.
+# It is not kept to one CPU, as image builds need them all: the agent gives what is measured CPUs of its own (cpuset), and
+# an engine that only waits for a container takes next to nothing of them.
 fb_dockerd_start() {
   local pid
   mkdir -p -- "$fb_docker_root" "$(dirname -- "$fb_docker_log")"

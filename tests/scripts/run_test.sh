@@ -68,4 +68,40 @@ test_arguments_arrive_as_they_were_given() {
     "$("$root/bin/run" native --user-agent 'a  b *' </dev/null)"
 }
 
+# A target with a folder, and a Docker client that writes what it is asked to ./engine and answers.
+container_target() {
+  stand_in
+  mkdir -p lib/go/net-http
+  echo '{"name": "go/net-http", "aliases": ["go"]}' >lib/go/net-http/target.json
+  cat >stand-ins/docker <<'EOF'
+#!/usr/bin/env bash
+echo "$*" >>"$work/engine"
+EOF
+  chmod +x stand-ins/docker
+  : >engine
+  export FETCHBENCH_LIB=$work/lib PATH=$work/stand-ins:$PATH
+}
+
+test_a_target_in_a_container_has_the_engine_made_ready() {
+  container_target
+  local arguments
+  for arguments in go go/net-http '--target go' '--target=go --limit 5' '--limit 5 go'; do
+    : >engine
+    # shellcheck disable=SC2086 # words on purpose
+    "$root/bin/run" $arguments </dev/null >stdout
+    expect_contains "$arguments" version "$(<engine)"
+    expect_contains "$arguments" run "$(<stdout)"
+  done
+}
+
+test_other_targets_agents_elsewhere_and_help_need_no_engine() {
+  container_target
+  local arguments
+  for arguments in native unknown '--limit go native' 'go --agents far' 'go --help' '--web sim'; do
+    # shellcheck disable=SC2086 # words on purpose
+    "$root/bin/run" $arguments </dev/null >stdout
+    expect_equal "$arguments" '' "$(<engine)"
+  done
+}
+
 run_tests

@@ -1,5 +1,6 @@
+# The same first step as in jre, so it runs once.
 ARG BASE
 FROM ${BASE}
-# The runtime first, so that Maven does not bring Debian's default one as well.
-RUN install-packages openjdk-25-jdk-headless ca-certificates-java && install-packages maven
-RUN javac --version && mvn --version
+RUN install-packages openjdk-25-jre-headless ca-certificates-java
+RUN install-packages openjdk-25-jdk-headless
+RUN javac --version
