@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 import aiohttp
-import pycares
 
 from failures import Fetch, classify, current, socket_factory, trace_phases
 
@@ -146,7 +145,7 @@ def describe() -> str:
         "name": "python/aiohttp",
         "runtime": f"{platform.python_implementation()} {platform.python_version()}",
         "libraries": [f"aiohttp {version('aiohttp')}", f"aiodns {version('aiodns')}",
-                      f"c-ares {pycares.ares_version()}"],
+                      f"pycares {version('pycares')}"],
         "tls_library": ssl.OPENSSL_VERSION,
         "libc": libc,
     })
