@@ -20,6 +20,8 @@ const options = {
 // Wall-clock times that are an anchor plus a steady clock, so that no adjustment shows in them.
 const utc = (steady: number) => new Date(performance.timeOrigin + steady).toISOString();
 
+const oneField = (text: string) => text.replace(/[\s,\p{Cc}]+/gu, " ").slice(0, 300);
+
 /** The status or failure, and how many bytes of body came. */
 async function fetchOne(url: string): Promise<[string, number]> {
   const progress: Progress = { headers: false, bodyBytes: 0 };
@@ -41,7 +43,7 @@ async function slot(urls: AsyncIterable<string>) {
     const start = performance.now();
     const [code, bodyBytes] = await fetchOne(url);
     const duration = (performance.now() - start).toFixed(3);
-    console.log(`${url},${code.replace(/[\s,]+/g, " ").slice(0, 300)},${utc(start)},${duration},${bodyBytes}`);
+    console.log(`${url},${oneField(code)},${utc(start)},${duration},${bodyBytes}`);
   }
 }
 

@@ -25,6 +25,8 @@ async function* lines(input: ReadableStream<Uint8Array>) {
   if (rest) yield rest;
 }
 
+const oneField = (text: string) => text.replace(/[\s,\p{Cc}]+/gu, " ").slice(0, 300);
+
 /** The status or failure, and how many bytes of body came. */
 async function fetchOne(client: Deno.HttpClient, url: string): Promise<[string, number]> {
   const progress: Progress = { headers: false, bodyBytes: 0 };
@@ -46,7 +48,7 @@ async function slot(client: Deno.HttpClient, urls: AsyncIterable<string>) {
     const start = performance.now();
     const [code, bodyBytes] = await fetchOne(client, url);
     const duration = (performance.now() - start).toFixed(3);
-    console.log(`${url},${code.replace(/[\s,]+/g, " ").slice(0, 300)},${utc(start)},${duration},${bodyBytes}`);
+    console.log(`${url},${oneField(code)},${utc(start)},${duration},${bodyBytes}`);
   }
 }
 

@@ -105,7 +105,7 @@ static SocketsHttpHandler Handler()
 
 static string Describe()
 {
-    long openSsl = SafeEvpPKeyHandle.OpenSslVersion; // 0xMNN00PP0
+    long openSsl = OperatingSystem.IsLinux() ? SafeEvpPKeyHandle.OpenSslVersion : 0; // 0xMNN00PP0
     return JsonSerializer.Serialize(new Dictionary<string, object>
     {
         ["name"] = "dotnet/httpclient",

@@ -86,7 +86,7 @@ async def fetch(session: aiohttp.ClientSession, resolver: aiohttp.AsyncResolver,
 
 
 def one_field(text: str) -> str:
-    return re.sub(r"[\s,]+", " ", text)[:300]
+    return re.sub(r"[\s,\x00-\x1f\x7f]+", " ", text)[:300]
 
 
 async def slot(session: aiohttp.ClientSession, resolver: aiohttp.AsyncResolver, lines: AsyncIterator[bytes],
