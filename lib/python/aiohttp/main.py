@@ -129,8 +129,8 @@ async def main() -> None:
         trust_env=False,
         trace_configs=[trace_phases()],
     )
-    # An argument of their own keeps them from being one and the same inside.
-    resolvers = [aiohttp.AsyncResolver(timeout=TIMEOUT) for _ in range(min(CONCURRENCY, MAX_RESOLVERS))]
+    # Asks again after a second; an argument of their own also keeps them from being one and the same inside.
+    resolvers = [aiohttp.AsyncResolver(timeout=1) for _ in range(min(CONCURRENCY, MAX_RESOLVERS))]
     lines, reading, clock = stdin_lines(), asyncio.Lock(), Clock()
     async with session, asyncio.TaskGroup() as slots:
         for i in range(CONCURRENCY):
