@@ -20,7 +20,7 @@ EOF
 
 test_without_a_list_the_committed_one_is_used_and_the_run_ends_after_600_seconds() {
   stand_in
-  expect_equal arguments "run --web sim --target native --urls $root/data/urls.txt"$'\nDURATION=600' \
+  expect_equal arguments "run --urls $root/data/urls.txt --web sim --target native"$'\nDURATION=600' \
     "$("$root/bin/run" --web sim native </dev/null)"
 }
 
@@ -31,14 +31,14 @@ test_a_closed_standard_input_is_no_list() {
 
 test_a_piped_list_is_used() {
   stand_in
-  expect_equal arguments $'run --target native --urls -\nDURATION=600\nhttps://edwardsnowden.com' \
+  expect_equal arguments $'run --urls - --target native\nDURATION=600\nhttps://edwardsnowden.com' \
     "$(echo https://edwardsnowden.com | "$root/bin/run" native)"
 }
 
 test_a_redirected_file_is_used() {
   stand_in
   echo https://one.example >list
-  expect_equal arguments $'run --target native --urls -\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
+  expect_equal arguments $'run --urls - --target native\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
 }
 
 test_a_named_list_wins_over_a_pipe() {
@@ -72,6 +72,30 @@ test_options_without_a_target_list_the_targets_but_for_help() {
   stand_in
   expect_contains arguments targets "$("$root/bin/run" --limit 5 </dev/null)"
   expect_contains help 'run --help' "$("$root/bin/run" --help </dev/null)"
+}
+
+test_help_is_its_own_page_and_then_the_coordinators() {
+  stand_in
+  local page
+  page=$("$root/bin/run" native --help </dev/null)
+  expect_contains "what bin/run adds" 'ends after 600 seconds' "$page"
+  expect_contains "what the coordinator says" 'run --help' "$page"
+}
+
+test_help_builds_and_installs_nothing() {
+  expect_contains page 'once fetchbench is built (bin/setup)' \
+    "$(FETCHBENCH_BIN=$work/nothing "$root/bin/run" --help </dev/null)"
+}
+
+test_the_version_is_the_coordinators() {
+  stand_in
+  expect_contains arguments --version "$("$root/bin/run" --version </dev/null)"
+}
+
+test_an_option_without_its_value_stays_the_last_word() {
+  stand_in
+  expect_equal arguments "run --urls $root/data/urls.txt --target native --limit"$'\nDURATION=600' \
+    "$("$root/bin/run" native --limit </dev/null)"
 }
 
 test_arguments_arrive_as_they_were_given() {
