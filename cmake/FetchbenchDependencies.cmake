@@ -14,4 +14,6 @@ find_package(SQLiteCpp REQUIRED)
 find_package(GTest REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
+# Debian 13's calls deprecated what is Debian 12's only way.
+target_compile_definitions(PkgConfig::CARES INTERFACE CARES_NO_DEPRECATED)
 pkg_check_modules(IDN2 REQUIRED IMPORTED_TARGET libidn2)

@@ -149,8 +149,7 @@ class ClientStream<Out, In>::Call final : public grpc::ClientBidiReactor<Out, In
     this->Post([this, ok] { this->WriteDone(ok); });
   }
   void OnDone(const grpc::Status& status) override {
-    const std::shared_ptr<Call> self = std::move(self_);
-    this->Post([this, status] { DoneOnLoop(status); });
+    this->PostLast(std::move(self_), [this, status] { DoneOnLoop(status); });
   }
 
   grpc::ClientContext context_;

@@ -153,8 +153,7 @@ class ServerStream<Out, In>::Call final : public grpc::ServerBidiReactor<In, Out
     this->Post([this] { CancelledOnLoop(); });
   }
   void OnDone() override {
-    const std::shared_ptr<Call> self = std::move(self_);
-    this->Post([this] { this->Done(); });
+    this->PostLast(std::move(self_), [this] { this->Done(); });
   }
 
   grpc::CallbackServerContext* context_ = nullptr;  // gone after Finish

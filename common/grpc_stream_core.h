@@ -103,6 +103,15 @@ class StreamCore : public std::enable_shared_from_this<StreamCore<Out, In>> {
     net::post(loop, [self = this->shared_from_this(), action] { action(); });
   }
 
+  // The same for the last action, which takes the reference along that gRPC had. Were it dropped
+  // here after the post, it might be the very last one, and the call be destroyed when its loop is
+  // gone.
+  template <typename Action>
+  static void PostLast(Self self, Action action) {
+    const net::any_io_executor loop = self->loop_;
+    net::post(loop, [self = std::move(self), action] { action(); });
+  }
+
   void MaybeRead() {
     if (reading_ || read_ended_ || inbox_.size() >= limits_.inbox_messages) return;
     reading_ = true;

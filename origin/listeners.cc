@@ -1,10 +1,6 @@
 #include "origin/listeners.h"
 
 #include <fmt/format.h>
-#include <linux/filter.h>
-#include <sys/socket.h>
-
-#include <array>
 
 namespace fetchbench::origin {
 namespace {
@@ -82,12 +78,14 @@ absl::StatusOr<tcp::acceptor> ListenAsBlackHole(net::io_context& io, uint32_t ad
                                                 uint16_t port) {
   auto acceptor = ListenOn(io, address, port);
   if (!acceptor.ok()) return acceptor;
-  std::array<sock_filter, 1> drop_all = {sock_filter{BPF_RET | BPF_K, 0, 0, 0}};
-  const sock_fprog program = {static_cast<uint16_t>(drop_all.size()), drop_all.data()};
-  if (setsockopt(acceptor->native_handle(), SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                 sizeof(program)) != 0) {
-    return ListenError(address, port, error_code(errno, boost::system::system_category()));
-  }
+  // Of backlog 0 one connection is let in; it stays in the queue for good, whatever its other end
+  // does. (A socket filter that drops all would do too, but some kernels grant none to ordinary
+  // users.)
+  error_code ec;
+  acceptor->listen(0, ec);
+  tcp::socket first(io);
+  if (!ec) first.connect(acceptor->local_endpoint(ec), ec);
+  if (ec) return ListenError(address, port, ec);
   return acceptor;
 }
 

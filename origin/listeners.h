@@ -16,8 +16,9 @@ namespace fetchbench::origin {
 absl::StatusOr<net::ip::tcp::acceptor> ListenOn(net::io_context& io, uint32_t address,
                                                 uint16_t port);
 
-// The same with a filter that drops every SYN, so that connects to it never end. Keeps the socket
-// open for as long as the acceptor lives; nothing is ever accepted. Needs no privilege.
+// The same with an accept queue that is full, so that the kernel drops every SYN and connects never
+// end. Keeps the socket open for as long as the acceptor lives; nothing is ever accepted. Needs no
+// privilege.
 absl::StatusOr<net::ip::tcp::acceptor> ListenAsBlackHole(net::io_context& io, uint32_t address,
                                                          uint16_t port);
 

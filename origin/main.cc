@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   Options options;
   options.profiles_dir = FETCHBENCH_PROFILES_DIR;
   app.option_defaults()->always_capture_default();
+  app.set_version_flag("--version", "fetchbench-origin " FETCHBENCH_VERSION);
   Describe(app, options);
   try {
     app.parse(argc, argv);

@@ -1,10 +1,13 @@
 #include "agent/native/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "agent/native/connect_to.h"
 
@@ -14,7 +17,7 @@ namespace {
 constexpr size_t kMaxConcurrency = 1'000'000;
 constexpr size_t kMaxThreads = 1024;
 constexpr double kMaxTimeoutSeconds = 86'400;
-constexpr int kUsageError = 2;  // design.md, "Exit codes"
+constexpr int kUsageError = 2;  // README.md, "Exit codes"
 constexpr uint16_t kDnsPort = 53;
 
 constexpr const char* kAbout =
@@ -33,6 +36,26 @@ struct Raw {
   double timeout_seconds = 5;
   std::string resolver;
 };
+
+// An option that takes one of a few words, in any case. (CLI11's own CheckedTransformer shows its
+// users the numbers behind the words.)
+template <typename Choice>
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, Choice& value,
+                       const std::map<std::string, Choice>& choices, const std::string& about) {
+  std::vector<std::string> words;
+  for (const auto& [word, choice] : choices) words.push_back(word);
+  const auto check = [choices, words](const std::string& given) {
+    if (choices.contains(CLI::detail::to_lower(given))) return std::string();
+    return fmt::format("'{}' is none of {}", given, fmt::join(words, ", "));
+  };
+  const auto take = [&value, choices](const CLI::results_t& given) {
+    value = choices.at(CLI::detail::to_lower(given.back()));  // checked before
+    return true;
+  };
+  return app.add_option(name, take, about)
+      ->type_name(fmt::format("{}", fmt::join(words, "|")))
+      ->check(CLI::Validator(check, ""));
+}
 
 void AddLoadOptions(CLI::App& app, Raw& raw) {
   Options& o = raw.options;
@@ -72,12 +95,9 @@ void AddRequestOptions(CLI::App& app, Raw& raw) {
       ->allow_extra_args(false);
   app.add_flag("--deny-private", o.deny_private,
                "Refuse private, loopback, link-local and metadata addresses");
-  app.add_option("--ip", o.ip_version,
-                 "Addresses asked for: auto (IPv6 when this machine has a route), v4, both")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, IpVersion>{
-              {"auto", IpVersion::kAuto}, {"v4", IpVersion::kV4}, {"both", IpVersion::kBoth}},
-          CLI::ignore_case))
+  AddChoice(app, "--ip", o.ip_version,
+            {{"auto", IpVersion::kAuto}, {"v4", IpVersion::kV4}, {"both", IpVersion::kBoth}},
+            "Addresses asked for; auto: IPv6 too when this machine has a route")
       ->default_str("auto");
 }
 
@@ -123,11 +143,9 @@ std::variant<Options, EarlyExit> ParseOptions(int argc, const char* const* argv)
   app.set_version_flag("--version", "fetchbench-native " FETCHBENCH_VERSION);
   AddLoadOptions(app, raw);
   AddRequestOptions(app, raw);
-  app.add_option("--format", raw.options.format, "Record lines: plain (five fields) or jsonl")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, RecordFormat>{{"plain", RecordFormat::kPlain},
-                                              {"jsonl", RecordFormat::kJsonl}},
-          CLI::ignore_case))
+  AddChoice(app, "--format", raw.options.format,
+            {{"plain", RecordFormat::kPlain}, {"jsonl", RecordFormat::kJsonl}},
+            "Record lines; plain: five fields, jsonl: one JSON object each")
       ->default_str("plain");
   app.add_flag("--describe", raw.options.describe,
                "Print what this program is made of as one JSON object, and exit");

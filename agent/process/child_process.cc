@@ -26,6 +26,9 @@ constexpr size_t kReadBytes = 256 << 10;
 // A process that the target left behind may hold its pipes open; after the target's end they are
 // read for so long at most.
 constexpr milliseconds kPipeDrain{1'000};
+// How often a target's output is an occasion to note its peak memory. Whoever asks for its usage
+// does so every second or so, and a short run would be over before.
+constexpr milliseconds kPeakEvery{100};
 // On kernels without pidfd.
 constexpr milliseconds kExitPoll{20};
 
@@ -113,6 +116,7 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     while (true) {
       const auto [error, n] = co_await self->output_.async_read_some(net::buffer(buffer), kAsTuple);
       if (error) break;
+      self->NotePeak();
       if (self->sink_ != nullptr) self->sink_->OnOutput(std::string_view(buffer.data(), n));
     }
     self->OnePipeClosed();
@@ -169,6 +173,13 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     if (sink != nullptr) sink->OnExit(TargetExit{exit_code_, usage_, stderr_.Text(), {}});
   }
 
+  void NotePeak() {
+    const SteadyTime now = steady_clock::now();
+    if (reaped_ || now < next_peak_) return;
+    next_peak_ = now + kPeakEvery;
+    peak_rss_ = std::max(peak_rss_, PeakMemory(pid_));
+  }
+
   void OnePipeClosed() {
     --open_pipes_;
     pipes_closed_.Notify();
@@ -191,6 +202,7 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
   TargetUsage usage_;
   OpenFileCounter open_files_;
   uint64_t peak_rss_ = 0;
+  SteadyTime next_peak_{};
   int open_pipes_ = 2;
   int exit_code_ = 0;
   bool writing_ = false;

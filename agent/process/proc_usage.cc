@@ -75,6 +75,8 @@ TargetUsage LiveUsage(pid_t pid) {
   return usage;
 }
 
+uint64_t PeakMemory(pid_t pid) { return StatusBytes(ReadProcFile(pid, "status"), "VmHWM"); }
+
 TargetUsage FinalUsage(const rusage& usage) {
   TargetUsage result;
   result.user_us = Us(usage.ru_utime);

@@ -25,6 +25,9 @@ uint64_t StatusBytes(std::string_view text, std::string_view field);
 // Live CPU and memory of a process; zeros when it is gone.
 TargetUsage LiveUsage(pid_t pid);
 
+// Its peak memory alone, which is cheap to ask for; 0 when it is gone.
+uint64_t PeakMemory(pid_t pid);
+
 // From wait4's books. Its peak memory is left out on purpose: ru_maxrss of a child starts with the
 // size of the process that forked it, so a small target would seem as large as the daemon.
 TargetUsage FinalUsage(const rusage& usage);

@@ -115,7 +115,8 @@ absl::StatusOr<int> OpenUrlList(const std::string& path) {
   return fd;
 }
 
-absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, const OnUrl& on_url) {
+absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, Hosts hosts,
+                                       const OnUrl& on_url) {
   ListCounts counts;
   ListLine line;
   while (counts.urls < limit) {
@@ -125,6 +126,9 @@ absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, const
     ++counts.lines;
     ParseListLine(**text, line);
     if (line.kind == LineKind::kBlank) continue;
+    if (line.kind == LineKind::kUrl && line.address && hosts == Hosts::kNames) {
+      Refuse(line, "an address, and the simulated web has names only");
+    }
     if (line.kind == LineKind::kInvalid) ++counts.invalid;
     if (absl::Status s = on_url(counts.urls, line); !s.ok()) return s;
     ++counts.urls;

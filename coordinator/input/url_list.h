@@ -60,8 +60,13 @@ struct ListCounts {
 // Called for each entry with its index; an error ends the reading.
 using OnUrl = std::function<absl::Status(uint64_t index, const ListLine& line)>;
 
+// Which hosts a list may name. kNames: only such as DNS is asked for, so that whoever answers for
+// DNS decides where a client connects; the other URLs become invalid lines.
+enum class Hosts : uint8_t { kAll, kNames };
+
 // Reads at most `limit` entries (URLs and invalid lines; each gets the next index, from 0) and
 // calls `on_url` for each. A line that is no URL never ends the reading.
-absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, const OnUrl& on_url);
+absl::StatusOr<ListCounts> ReadUrlList(LineReader& reader, uint64_t limit, Hosts hosts,
+                                       const OnUrl& on_url);
 
 }  // namespace fetchbench::coordinator

@@ -154,6 +154,18 @@ std::string ParseHostName(std::string_view host_port, std::string& host) {
   return ascii ? std::string() : ToAce(host);
 }
 
+// Whether clients take `host` for an address without asking DNS: every spelling of inet_aton
+// (127.1, 0x7f000001, with a dot behind it), IPv6, and localhost with the names below it (RFC
+// 6761).
+bool IsAddress(std::string_view host) {
+  if (host.find(':') != std::string_view::npos) return true;
+  if (host.ends_with('.')) host.remove_suffix(1);
+  if (host == "localhost" || host.ends_with(".localhost")) return true;
+  if (host.empty() || host[0] < '0' || host[0] > '9') return false;
+  in_addr address{};
+  return inet_aton(std::string(host).c_str(), &address) != 0;
+}
+
 // Fills `host` from what stands between the slashes and the path; the error, or empty.
 std::string ParseAuthority(std::string_view authority, std::string& host) {
   if (const size_t at = authority.find('@'); at != std::string_view::npos) {
@@ -198,8 +210,15 @@ void ParseListLine(std::string_view text, ListLine& line) {
     return;
   }
   line.kind = LineKind::kUrl;
+  line.address = IsAddress(line.host);
   line.url.assign(line.https ? "https://" : "http://");
   line.url.append(split.rest);
+}
+
+void Refuse(ListLine& line, std::string reason) {
+  line.kind = LineKind::kInvalid;
+  line.url.resize(std::min(line.url.size(), kMaxKeptLineBytes));
+  line.reason = std::move(reason);
 }
 
 }  // namespace fetchbench::coordinator

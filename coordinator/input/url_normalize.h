@@ -19,8 +19,10 @@ enum class LineKind : uint8_t { kBlank, kUrl, kInvalid };
 struct ListLine {
   LineKind kind = LineKind::kBlank;
   bool https = true;
-  std::string url;     // kUrl: as it goes to the target. kInvalid: the start of the line
-  std::string host;    // kUrl: lower case, IDN as ACE, no brackets, no port: what partitions go by
+  std::string url;   // kUrl: as it goes to the target. kInvalid: the start of the line
+  std::string host;  // kUrl: lower case, IDN as ACE, no brackets, no port: what partitions go by
+  bool address =
+      false;  // kUrl: the host is no name to resolve: an IP address however written, localhost
   std::string reason;  // kInvalid: what is wrong, for a person
 };
 
@@ -31,5 +33,8 @@ struct ListLine {
 // The URL stays as written (upper case, port, userinfo, IDN, fragment: a client leaves that one out
 // of the request) apart from its scheme, which becomes lower case with two slashes. Pure.
 void ParseListLine(std::string_view text, ListLine& line);
+
+// Makes a kUrl line kInvalid, for `reason`.
+void Refuse(ListLine& line, std::string reason);
 
 }  // namespace fetchbench::coordinator

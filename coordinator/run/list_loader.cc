@@ -73,7 +73,7 @@ absl::Status LoadList(const LoadRequest& request, const std::atomic<bool>& stop,
   LineReader reader(request.fd, stop);
   Loader loader(request, reader, spool, loaded);
   const auto counts = ReadUrlList(
-      reader, request.limit,
+      reader, request.limit, request.hosts,
       [&loader](uint64_t index, const ListLine& line) { return loader.Entry(index, line); });
   loader.FlushInvalid();
   if (!counts.ok()) {

@@ -17,6 +17,7 @@ struct LoadRequest {
   int fd = -1;
   std::string name;  // of the list, for messages: "urls.txt", "standard input"
   uint64_t limit = 0;
+  Hosts hosts = Hosts::kAll;
   size_t max_hosts = 0;  // so many different https hosts are collected at most
   // Records of lines that are no URL; may block until there is room for more.
   std::function<void(CommitBatch)> on_invalid;

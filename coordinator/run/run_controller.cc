@@ -139,6 +139,8 @@ Task<> RunController::Load(int fd) {
   request.fd = fd;
   request.name = identity_.list_name;
   request.limit = options_.limit;
+  // An address in the list would be connected to past the simulated DNS: on the real web.
+  request.hosts = options_.web == Web::kSim ? Hosts::kNames : Hosts::kAll;
   request.max_hosts = options_.web == Web::kSim ? OriginClient::kMaxCertificates : 0;
   request.wall_us = [this] { return clock_.WallUs(); };
   request.on_complaint = [this](const std::string& text) { display_.Log(text); };

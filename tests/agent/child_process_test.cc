@@ -210,6 +210,11 @@ TEST_F(ChildProcessTest, UsageIsTheChildsOwnAndNotItsParentsSize) {
   EXPECT_EQ(o.exit.usage.rss_bytes, 0);
 }
 
+TEST_F(ChildProcessTest, PeakMemoryIsKnownOfAShortRunThatNobodyAskedAbout) {
+  const Outcome o = Run(Shell("echo first; sleep 0.2"));
+  EXPECT_GT(o.exit.usage.peak_rss_bytes, 0);
+}
+
 TEST_F(ChildProcessTest, StderrIsBounded) {
   const Outcome o = Run(Shell("i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done"));
   EXPECT_LE(o.exit.stderr_tail.size(), kStderrTailBytes);

@@ -32,12 +32,12 @@ struct Read {
   std::vector<uint64_t> invalid_lines;
 };
 
-Read ReadText(std::string_view text, uint64_t limit = kAll) {
+Read ReadText(std::string_view text, uint64_t limit = kAll, Hosts hosts = Hosts::kAll) {
   const int fd = FileOf(text);
   const std::atomic<bool> stop{false};
   LineReader reader(fd, stop);
   Read result;
-  const auto counts = ReadUrlList(reader, limit, [&](uint64_t, const ListLine& line) {
+  const auto counts = ReadUrlList(reader, limit, hosts, [&](uint64_t, const ListLine& line) {
     if (line.kind == LineKind::kUrl) {
       result.urls.push_back(line.url);
     } else {
@@ -55,6 +55,15 @@ Read ReadText(std::string_view text, uint64_t limit = kAll) {
 TEST(UrlListTest, ReadsLinesWithEveryLineEnd) {
   EXPECT_THAT(ReadText("a.example\nb.example\r\n\n# c\nd.example").urls,
               ElementsAre("https://a.example", "https://b.example", "https://d.example"));
+}
+
+TEST(UrlListTest, WhereOnlyNamesAreWantedAddressesAreInvalidLines) {
+  const std::string_view text = "a.example\nhttp://192.0.2.1/x\nb.example\nhttp://[::1]/\n";
+  const Read names = ReadText(text, kAll, Hosts::kNames);
+  EXPECT_THAT(names.urls, ElementsAre("https://a.example", "https://b.example"));
+  EXPECT_THAT(names.invalid, ElementsAre("http://192.0.2.1/x", "http://[::1]/"));
+  EXPECT_EQ(names.counts.invalid, 2u);
+  EXPECT_EQ(ReadText(text).counts.invalid, 0u);
 }
 
 TEST(UrlListTest, SkipsAByteOrderMark) {
@@ -120,8 +129,8 @@ TEST(UrlListTest, ReadsAPipeThatGivesItsBytesOneByOne) {
   });
   const std::atomic<bool> stop{false};
   LineReader reader(ends[0], stop);
-  const auto counts =
-      ReadUrlList(reader, kAll, [](uint64_t, const ListLine&) { return absl::OkStatus(); });
+  const auto counts = ReadUrlList(reader, kAll, Hosts::kAll,
+                                  [](uint64_t, const ListLine&) { return absl::OkStatus(); });
   writer.join();
   close(ends[0]);
   ASSERT_TRUE(counts.ok());

@@ -106,6 +106,21 @@ TEST(ListLineTest, KeepsOnlyTheStartOfAnOverlongLine) {
   EXPECT_EQ(Parse(std::string(kMaxUrlBytes + 1, 'x')).url.size(), kMaxKeptLineBytes);
 }
 
+TEST(ListLineTest, TellsWhichHostsNobodyAsksDnsFor) {
+  for (const char* text :
+       {"127.0.0.1", "http://10.0.0.1:8080/x", "https://user@192.0.2.1/", "http://[::1]/",
+        "http://[fe80::1%25eth0]/", "2130706433", "http://0x7f.1/", "0177.1", "127.1", "192.0.2.1.",
+        "http://\xef\xbc\x91.1/", "localhost", "LOCALHOST:80", "a.localhost.", "0"}) {
+    const ListLine line = Parse(text);
+    EXPECT_EQ(line.kind, LineKind::kUrl) << text;
+    EXPECT_TRUE(line.address) << text;
+  }
+  for (const char* text : {"a.example", "1.example", "1.2.3.4.example", "1.2.3.4.5", "256.1.1.1",
+                           "mylocalhost", "localhost.example", "0x.example"}) {
+    EXPECT_FALSE(Parse(text).address) << text;
+  }
+}
+
 TEST(ListLineTest, TellsWhetherCertificatesAreNeeded) {
   EXPECT_TRUE(Parse("a.example").https);
   EXPECT_FALSE(Parse("HTTP://a.example").https);

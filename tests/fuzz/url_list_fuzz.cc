@@ -40,13 +40,14 @@ void CheckList(std::string_view bytes) {
   const std::atomic<bool> stop{false};
   LineReader reader(fd, stop);
   uint64_t next = 0;
-  const auto counts =
-      ReadUrlList(reader, ~uint64_t{0}, [&next](uint64_t index, const ListLine& line) {
-        Check(index == next++);
-        if (line.kind == LineKind::kUrl) CheckUrl(line);
-        if (line.kind == LineKind::kInvalid) Check(!line.reason.empty());
-        return absl::OkStatus();
-      });
+  const auto counts = ReadUrlList(reader, ~uint64_t{0}, Hosts::kNames,
+                                  [&next](uint64_t index, const ListLine& line) {
+                                    Check(index == next++);
+                                    if (line.kind == LineKind::kUrl) CheckUrl(line);
+                                    if (line.kind == LineKind::kInvalid)
+                                      Check(!line.reason.empty());
+                                    return absl::OkStatus();
+                                  });
   Check(counts.ok() && counts->urls == next && counts->invalid <= counts->urls);
   close(fd);
 }

@@ -56,6 +56,16 @@ TEST_F(RunTest, RecordsLinesThatAreNoUrlAndNamesThem) {
   ExpectBalanced();
 }
 
+// They would be connected to past the simulated DNS: a stranger's server, or one of this machine.
+TEST_F(RunTest, InTheSimulatedWebAddressesAreNotContacted) {
+  const auto run = Run("http://127.0.0.1:1/\nhttp://localhost:1/\nh1.example\n", {});
+  EXPECT_EQ(exit_, 0) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("standard input:1: an address, and the simulated web has"));
+  EXPECT_EQ(Ask("SELECT group_concat(outcome) FROM (SELECT outcome FROM records ORDER BY idx)"),
+            "invalid_url,invalid_url,status");
+  ExpectBalanced();
+}
+
 TEST_F(RunTest, NamesOnlyTheFirstTenWrongLinesAndRecordsAll) {
   std::string list;
   for (int i = 0; i < 5000; ++i) list += "no url\n";

@@ -1,7 +1,12 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "origin/body.h"
+#include "origin/listeners.h"
 #include "tests/origin/running_origin.h"
 
 namespace fetchbench::origin {
@@ -79,6 +84,19 @@ TEST(HttpServerTest, BlackHolesNeverConnect) {
     Client client(book.black_hole[0], port, kShortMs);
     EXPECT_EQ(client.connect_errno(), EINPROGRESS);  // SO_SNDTIMEO is over
   }
+}
+
+// A kernel that grants ordinary users no socket filter is why; as root this test becomes nobody.
+TEST(HttpServerTest, BlackHolesNeedNoPrivilege) {
+  const auto listen = [] {
+    constexpr uid_t kNobody = 65'534;
+    if (geteuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+    net::io_context io;
+    const auto acceptor = ListenAsBlackHole(io, 0x7f510001, 0);
+    if (!acceptor.ok()) fmt::print(stderr, "{}\n", acceptor.status().ToString());
+    _exit(acceptor.ok() ? 0 : 1);
+  };
+  EXPECT_EXIT(listen(), ::testing::ExitedWithCode(0), "");
 }
 
 // Each host's status, redirect and body arrive as planned, whatever the framing.

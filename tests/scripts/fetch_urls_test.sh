@@ -60,6 +60,14 @@ test_the_other_lists_formats_are_read() {
   done
 }
 
+test_a_failure_leaves_nothing_behind_but_what_a_later_call_can_use() {
+  serve
+  echo nonsense >www/list.csv
+  if fetch_urls --format tranco --from "$url/list.csv"; then fail "nonsense was taken"; fi
+  if fetch_urls --format tranco --from "$url/nothing"; then fail "nothing was taken"; fi
+  expect_equal files fetch-urls-lock.part "$(ls lists)"
+}
+
 test_a_cut_connection_is_resumed_at_the_byte_where_it_was_cut() {
   serve
   domcop_list >www/list.csv

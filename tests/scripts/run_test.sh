@@ -20,7 +20,7 @@ EOF
 
 test_without_a_list_the_committed_one_is_used_and_the_run_ends_after_600_seconds() {
   stand_in
-  expect_equal arguments "run --web sim native --urls $root/data/urls.txt"$'\nDURATION=600' \
+  expect_equal arguments "run --urls $root/data/urls.txt --web sim native"$'\nDURATION=600' \
     "$("$root/bin/run" --web sim native </dev/null)"
 }
 
@@ -31,14 +31,14 @@ test_a_closed_standard_input_is_no_list() {
 
 test_a_piped_list_is_used() {
   stand_in
-  expect_equal arguments $'run native --urls -\nDURATION=600\nhttps://edwardsnowden.com' \
+  expect_equal arguments $'run --urls - native\nDURATION=600\nhttps://edwardsnowden.com' \
     "$(echo https://edwardsnowden.com | "$root/bin/run" native)"
 }
 
 test_a_redirected_file_is_used() {
   stand_in
   echo https://one.example >list
-  expect_equal arguments $'run native --urls -\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
+  expect_equal arguments $'run --urls - native\nDURATION=600\nhttps://one.example' "$("$root/bin/run" native <list)"
 }
 
 test_a_named_list_wins_over_a_pipe() {
@@ -57,9 +57,28 @@ test_without_arguments_the_targets_are_listed() {
   expect_contains arguments targets "$("$root/bin/run" </dev/null)"
 }
 
-test_help_is_asked_of_the_coordinator() {
+test_help_is_its_own_page_and_then_the_coordinators() {
   stand_in
-  expect_equal help $'run --help\nDURATION=600' "$("$root/bin/run" --help </dev/null)"
+  local page
+  page=$("$root/bin/run" native --help </dev/null)
+  expect_contains "what bin/run adds" 'ends after 600 seconds' "$page"
+  expect_contains "what the coordinator says" 'run --help' "$page"
+}
+
+test_help_builds_and_installs_nothing() {
+  expect_contains page 'once fetchbench is built (bin/setup)' \
+    "$(FETCHBENCH_BIN=$work/nothing "$root/bin/run" --help </dev/null)"
+}
+
+test_the_version_is_the_coordinators() {
+  stand_in
+  expect_contains arguments --version "$("$root/bin/run" --version </dev/null)"
+}
+
+test_an_option_without_its_value_stays_the_last_word() {
+  stand_in
+  expect_equal arguments "run --urls $root/data/urls.txt native --limit"$'\nDURATION=600' \
+    "$("$root/bin/run" native --limit </dev/null)"
 }
 
 test_arguments_arrive_as_they_were_given() {
@@ -97,7 +116,7 @@ test_a_target_in_a_container_has_the_engine_made_ready() {
 test_other_targets_agents_elsewhere_and_help_need_no_engine() {
   container_target
   local arguments
-  for arguments in native unknown '--limit go native' 'go --agents far' 'go --help' '--web sim'; do
+  for arguments in native unknown 'go --agents far' 'go --help' '--web sim'; do
     # shellcheck disable=SC2086 # words on purpose
     "$root/bin/run" $arguments </dev/null >stdout
     expect_equal "$arguments" '' "$(<engine)"

@@ -145,4 +145,28 @@ test_wrong_usage_ends_with_2() {
   done
 }
 
+# bin/test decides about packages the same way, so it is tested with the same stand-ins.
+test_bin_test_says_what_is_wrong_before_it_installs_anything() {
+  on debian 12
+  stand_ins
+  local status arguments
+  for arguments in '--preset fast' '--preset fuzz' '--jobs none' '--filter' '--nonsense'; do
+    status=0
+    # shellcheck disable=SC2086 # words on purpose
+    FETCHBENCH_UID=0 "$root/bin/test" $arguments >stdout 2>stderr || status=$?
+    expect_equal "$arguments" 2 "$status"
+    expect_equal "calls of $arguments" '' "$(<calls)"
+  done
+}
+
+test_bin_test_names_all_packages_of_its_job_at_once_and_no_others() {
+  on debian 12
+  stand_ins
+  FETCHBENCH_UID=1000 "$root/bin/test" --fuzz >stdout 2>stderr || true
+  expect_contains "packages to fuzz" ' libclang-rt-14-dev' "$(<stderr)"
+  if grep -q tmux stderr; then fail "the fuzz targets need no tmux: $(<stderr)"; fi
+  FETCHBENCH_UID=1000 "$root/bin/test" >stdout 2>stderr || true
+  expect_contains "packages to test" ' tmux' "$(<stderr)"
+}
+
 run_tests

@@ -58,13 +58,23 @@ TEST(OptionsTest, WrongUsageExitsWith2AndSaysWhat) {
   EXPECT_EQ(Bad({"--concurrency", "0"}).code, 2);
   EXPECT_EQ(Bad({"--timeout", "-1"}).code, 2);
   EXPECT_EQ(Bad({"--format", "xml"}).code, 2);
+  EXPECT_THAT(Bad({"--format", "xml"}).text,
+              HasSubstr("--format: 'xml' is none of jsonl, plain\n"));
   EXPECT_EQ(Bad({"--no-such-option"}).code, 2);
   EXPECT_THAT(Bad({"--resolver", "dns.test"}).text, HasSubstr("dns.test"));
   EXPECT_THAT(Bad({"--connect-to", "x"}).text, HasSubstr("--connect-to"));
   EXPECT_THAT(Bad({"--user-agent", "a\r\nb"}).text, HasSubstr("line breaks"));
 }
 
+TEST(OptionsTest, WordsAreTakenInAnyCaseAndTheLastOneCounts) {
+  EXPECT_EQ(Good({"--format", "JsonL"}).format, RecordFormat::kJsonl);
+  EXPECT_EQ(Good({"--format", "jsonl", "--format", "plain"}).format, RecordFormat::kPlain);
+  EXPECT_EQ(Good({"--ip=v4"}).ip_version, IpVersion::kV4);
+  EXPECT_EQ(Good({}).ip_version, IpVersion::kAuto);
+}
+
 TEST(OptionsTest, HelpAndVersionExitWith0) {
+  EXPECT_THAT(Bad({"--help"}).text, HasSubstr("--format jsonl|plain=plain"));
   EXPECT_EQ(Bad({"--help"}).code, 0);
   EXPECT_THAT(Bad({"--version"}).text, HasSubstr("fetchbench-native"));
 }
