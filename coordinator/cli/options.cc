@@ -150,8 +150,7 @@ struct CommandParts {
   std::optional<Setting> word;  // what is no option
 };
 
-CommandParts PartsOf(const std::string& name, Options& options,
-                     const TargetRegistry& targets) {
+CommandParts PartsOf(const std::string& name, Options& options, const TargetRegistry& targets) {
   if (name == "run") {
     return {Command::kRun, RunSettings(options, targets), TargetWord(options, targets)};
   }
@@ -164,8 +163,7 @@ CommandParts PartsOf(const std::string& name, Options& options,
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
-                                     const Environment& env,
-                                     const TargetRegistry& targets) {
+                                     const Environment& env, const TargetRegistry& targets) {
   Options options;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {

@@ -45,8 +45,8 @@ struct RunOptions {
   uint32_t cpu_permille = 0;
   std::string cpuset;  // "1", "0,2-3"
   uint64_t memory_bytes = 0;
-  BuildArguments build_arguments;         // as given
-  std::string base_images;                // file; see ReadBaseImages
+  BuildArguments build_arguments;       // as given
+  std::string base_images;              // file; see ReadBaseImages
   bool base_images_must_exist = false;  // it was named
 };
 
@@ -67,7 +67,6 @@ struct Options {
 // over its environment variable, that over the default. InvalidArgument is a usage error: one line
 // that names what is wrong, where it came from, and what was probably meant. Pure.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
-                                     const Environment& env,
-                                     const TargetRegistry& targets);
+                                     const Environment& env, const TargetRegistry& targets);
 
 }  // namespace fetchbench::coordinator

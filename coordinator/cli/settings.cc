@@ -148,8 +148,8 @@ absl::Status SetOrigin(const std::string& text, RunOptions& run) {
 
 absl::Status SetTarget(const std::string& text, const TargetRegistry& targets, RunOptions& run) {
   if (!run.target.name.empty()) {
-    return Wrong(fmt::format("'{}' is not expected: the target is {} already", text,
-                             run.target.name));
+    return Wrong(
+        fmt::format("'{}' is not expected: the target is {} already", text, run.target.name));
   }
   if (const TargetInfo* target = targets.Find(text)) {
     run.target = *target;
@@ -175,12 +175,11 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
                [&run](const std::string& t) {
                  return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
                }});
-  s.push_back(
-      {"--concurrency", "N", "CONCURRENCY",
-       "Requests in flight at most, for each agent. Default: the target's own.",
-       false, [&run](const std::string& t) {
-         return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
-       }});
+  s.push_back({"--concurrency", "N", "CONCURRENCY",
+               "Requests in flight at most, for each agent. Default: the target's own.", false,
+               [&run](const std::string& t) {
+                 return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
+               }});
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
                "included. Default: 5.",
@@ -267,8 +266,9 @@ void AddContainerSettings(RunOptions& run, std::vector<Setting>& s) {
                "Container targets: CPUs they run on, such as 1 or 0,2-3. Default: the agent's "
                "choice, the last CPU for an agent on this machine.",
                false, [&run](const std::string& t) { return SetCpuset(t, run); }});
-  s.push_back({"--memory", "SIZE", "", "Container targets: memory they get, 512m or 2g. Default: 2g.",
-               false, [&run](const std::string& t) { return SetMemory(t, run.memory_bytes); }});
+  s.push_back({"--memory", "SIZE", "",
+               "Container targets: memory they get, 512m or 2g. Default: 2g.", false,
+               [&run](const std::string& t) { return SetMemory(t, run.memory_bytes); }});
 }
 
 void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
@@ -337,8 +337,9 @@ std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets
 
 Setting TargetWord(Options& options, const TargetRegistry& targets) {
   RunOptions& run = options.run;
-  return {"TARGET", "", "", "", false,
-          [&run, &targets](const std::string& t) { return SetTarget(t, targets, run); }};
+  return {"TARGET", "",
+          "",       "",
+          false,    [&run, &targets](const std::string& t) { return SetTarget(t, targets, run); }};
 }
 
 Setting FileWord(Options& options) {
