@@ -1,16 +1,13 @@
 #include "origin/listeners.h"
 
 #include <fmt/format.h>
-#include <linux/filter.h>
-#include <sys/socket.h>
-
-#include <array>
 
 namespace fetchbench::origin {
 namespace {
 
 using net::ip::tcp;
 using Acceptors = std::vector<tcp::acceptor>;
+using BlackHoles = std::vector<BlackHole>;
 
 constexpr int kPortTries = 32;
 
@@ -25,7 +22,7 @@ absl::Status ListenError(uint32_t address, uint16_t port, const error_code& ec) 
 // somewhere.
 absl::Status ListenOnAll(net::io_context& io, const std::vector<uint32_t>& serving,
                          const std::vector<uint32_t>& black_holes, uint16_t& port,
-                         Acceptors& acceptors, Acceptors& holes) {
+                         Acceptors& acceptors, BlackHoles& holes) {
   for (const uint32_t address : serving) {
     auto acceptor = ListenOn(io, address, port);
     if (!acceptor.ok()) return acceptor.status();
@@ -34,21 +31,21 @@ absl::Status ListenOnAll(net::io_context& io, const std::vector<uint32_t>& servi
     acceptors.push_back(*std::move(acceptor));
   }
   for (const uint32_t address : black_holes) {
-    auto acceptor = ListenAsBlackHole(io, address, port);
-    if (!acceptor.ok()) return acceptor.status();
-    holes.push_back(*std::move(acceptor));
+    auto hole = ListenAsBlackHole(io, address, port);
+    if (!hole.ok()) return hole.status();
+    holes.push_back(*std::move(hole));
   }
   return absl::OkStatus();
 }
 
 absl::Status ListenSomewhere(net::io_context& io, const std::vector<uint32_t>& serving,
                              const std::vector<uint32_t>& black_holes, uint16_t& port,
-                             Acceptors& acceptors, Acceptors& all_holes) {
+                             Acceptors& acceptors, BlackHoles& all_holes) {
   const uint16_t wanted = port;
   absl::Status status;
   for (int attempt = 0; attempt < kPortTries; ++attempt) {
     port = wanted;
-    Acceptors holes;
+    BlackHoles holes;
     acceptors.clear();
     acceptors.reserve(serving.size());
     status = ListenOnAll(io, serving, black_holes, port, acceptors, holes);
@@ -63,7 +60,8 @@ absl::Status ListenSomewhere(net::io_context& io, const std::vector<uint32_t>& s
 
 }  // namespace
 
-absl::StatusOr<tcp::acceptor> ListenOn(net::io_context& io, uint32_t address, uint16_t port) {
+absl::StatusOr<tcp::acceptor> ListenOn(net::io_context& io, uint32_t address, uint16_t port,
+                                       int backlog) {
   tcp::acceptor acceptor(io);
   error_code ec;
   acceptor.open(tcp::v4(), ec);
@@ -73,22 +71,21 @@ absl::StatusOr<tcp::acceptor> ListenOn(net::io_context& io, uint32_t address, ui
   // Accepted sockets inherit it, which saves a call for each.
   if (!ec) acceptor.set_option(tcp::no_delay(true), ec);
   if (!ec) acceptor.bind({net::ip::address_v4(address), port}, ec);
-  if (!ec) acceptor.listen(net::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor.listen(backlog, ec);
   if (ec) return ListenError(address, port, ec);
   return acceptor;
 }
 
-absl::StatusOr<tcp::acceptor> ListenAsBlackHole(net::io_context& io, uint32_t address,
-                                                uint16_t port) {
-  auto acceptor = ListenOn(io, address, port);
-  if (!acceptor.ok()) return acceptor;
-  std::array<sock_filter, 1> drop_all = {sock_filter{BPF_RET | BPF_K, 0, 0, 0}};
-  const sock_fprog program = {static_cast<uint16_t>(drop_all.size()), drop_all.data()};
-  if (setsockopt(acceptor->native_handle(), SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                 sizeof(program)) != 0) {
-    return ListenError(address, port, error_code(errno, boost::system::system_category()));
-  }
-  return acceptor;
+absl::StatusOr<BlackHole> ListenAsBlackHole(net::io_context& io, uint32_t address, uint16_t port) {
+  // A backlog of 0 has room for one.
+  auto acceptor = ListenOn(io, address, port, 0);
+  if (!acceptor.ok()) return acceptor.status();
+  error_code ec;
+  const tcp::endpoint place = acceptor->local_endpoint(ec);
+  tcp::socket filler(io);
+  if (!ec) filler.connect(place, ec);
+  if (ec) return ListenError(address, place.port(), ec);
+  return BlackHole{*std::move(acceptor), std::move(filler)};
 }
 
 absl::StatusOr<Listeners> OpenListeners(net::io_context& io, const std::vector<uint32_t>& serving,

@@ -13,20 +13,25 @@
 namespace fetchbench::origin {
 
 // A listening TCP socket on `address` (host byte order). `port` 0: a free one.
-absl::StatusOr<net::ip::tcp::acceptor> ListenOn(net::io_context& io, uint32_t address,
-                                                uint16_t port);
+absl::StatusOr<net::ip::tcp::acceptor> ListenOn(
+    net::io_context& io, uint32_t address, uint16_t port,
+    int backlog = net::socket_base::max_listen_connections);
 
-// The same with a filter that drops every SYN, so that connects to it never end. Keeps the socket
-// open for as long as the acceptor lives; nothing is ever accepted. Needs no privilege.
-absl::StatusOr<net::ip::tcp::acceptor> ListenAsBlackHole(net::io_context& io, uint32_t address,
-                                                         uint16_t port);
+// A socket whose queue of connections to be accepted is full for as long as this lives: the kernel
+// drops every SYN, so that connects to it never end. Needs no privilege, as a socket filter would
+// on some kernels.
+struct BlackHole {
+  net::ip::tcp::acceptor acceptor;
+  net::ip::tcp::socket filler;  // the connection that fills the queue
+};
+absl::StatusOr<BlackHole> ListenAsBlackHole(net::io_context& io, uint32_t address, uint16_t port);
 
 // The listening sockets of the simulated web: each serving address has one for http and one for
 // https, on the same two ports everywhere.
 struct Listeners {
   std::vector<net::ip::tcp::acceptor> http;
   std::vector<net::ip::tcp::acceptor> https;
-  std::vector<net::ip::tcp::acceptor> black_holes;
+  std::vector<BlackHole> black_holes;
   uint16_t http_port = 0;
   uint16_t https_port = 0;
 };
