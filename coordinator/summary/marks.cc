@@ -33,6 +33,7 @@ class Marker {
   std::vector<Mark> Find() && {
     MarkEnd();
     MarkLedger();
+    MarkOriginSilence();
     MarkOriginLateness();
     MarkHosts();
     MarkConcurrency();
@@ -48,6 +49,7 @@ class Marker {
 
   void MarkEnd();
   void MarkLedger();
+  void MarkOriginSilence();
   void MarkOriginLateness();
   void MarkHosts();
   void MarkConcurrency();
@@ -93,6 +95,14 @@ void Marker::MarkLedger() {
   }
 }
 
+// Nobody else can tell that the origin broke down half-way: to the target, its web just fails.
+void Marker::MarkOriginSilence() {
+  const bool asked = s_.end == RunEnd::kComplete || s_.end == RunEnd::kDuration;
+  if (s_.facts.web != "sim" || s_.origin || !asked) return;
+  Add("origin_silent",
+      "the origin did not say what it saw of this run: it may have been away for a part of it");
+}
+
 void Marker::MarkOriginLateness() {
   if (!s_.origin || s_.origin->lateness_p99_us <= kMaxOriginLatenessP99Us) return;
   Add("origin_late",
@@ -103,16 +113,11 @@ void Marker::MarkOriginLateness() {
 
 void Marker::MarkHosts() {
   const auto busy = [](const AgentSummary& a) { return a.other_cpu_busy_max_fraction; };
-  const AgentSummary* busiest = Worst(s_, busy);
-  const double own = s_.coordinator_cpu_busy_max_fraction;
-  const double most = std::max(own, busiest == nullptr ? 0.0 : busy(*busiest));
-  if (most > kMaxOtherCpuBusy) {
+  if (const AgentSummary* a = Worst(s_, busy); a != nullptr && busy(*a) > kMaxOtherCpuBusy) {
     Add("other_cpu_busy",
-        fmt::format(
-            "the CPU beside the target's was {:.0f} % busy in one second on {} (limit {:.0f} "
-            "%): the target may have waited for it",
-            most * 100, busiest != nullptr && busy(*busiest) >= own ? busiest->name : "this host",
-            kMaxOtherCpuBusy * 100));
+        fmt::format("the CPU beside the target's was {:.0f} % busy in one second on {} (limit "
+                    "{:.0f} %): the target may have waited for it",
+                    busy(*a) * 100, a->name, kMaxOtherCpuBusy * 100));
   }
   const auto steal = [](const AgentSummary& a) { return a.steal_fraction; };
   if (const AgentSummary* a = Worst(s_, steal); a != nullptr && steal(*a) > kMaxSteal) {

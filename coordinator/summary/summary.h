@@ -188,8 +188,7 @@ struct Summary {
   std::vector<AgentSummary> agents;
   std::optional<OriginSummary> origin;  // with --web sim
   uint64_t invalid_lines = 0;  // lines of the list that were no URL (recorded as invalid_url)
-  double coordinator_cpu_busy_max_fraction = 0;  // of any one second, this host; 0: not measured
-  std::vector<Mark> marks;                       // filled from FindMarks()
+  std::vector<Mark> marks;     // filled from FindMarks()
 };
 
 }  // namespace fetchbench::coordinator

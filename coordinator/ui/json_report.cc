@@ -130,8 +130,7 @@ json::object CostOf(const Summary& s) {
                       {"target_peak_memory_bytes", c.peak_rss_bytes_sum},
                       {"target_peak_memory_bytes_largest_agent", c.peak_rss_bytes_max},
                       {"agents_cpu_s", Seconds(c.agent_cpu_us)},
-                      {"coordinator_cpu_s", Seconds(c.coordinator_cpu_us)},
-                      {"coordinator_cpu_busy_max", s.coordinator_cpu_busy_max_fraction}};
+                      {"coordinator_cpu_s", Seconds(c.coordinator_cpu_us)}};
   if (s.measured.timed_urls > 0) {
     out["target_cpu_ms_per_url"] =
         Ms(c.user_us + c.system_us) / static_cast<double>(s.measured.timed_urls);
