@@ -171,6 +171,37 @@ TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
   EXPECT_EQ(board.TroublesInWords(), "a: ended early; b: no answer");
 }
 
+TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
+  AgentBoard board({"a"}, {true}, 10);
+  v1::Started started;
+  v1::Progress progress;
+  board.Started(0, started);
+  progress.mutable_target()->set_user_us(700);
+  progress.set_surplus_lines(2);
+  board.Progress(0, progress, SteadyTime(seconds(1)), 0);
+  board.Started(0, started);  // a new life, which counts from 0
+  progress.mutable_target()->set_user_us(100);
+  progress.set_surplus_lines(1);
+  board.Progress(0, progress, SteadyTime(seconds(2)), 0);
+  started.set_resumed(true);  // the same life goes on
+  board.Started(0, started);
+  progress.mutable_target()->set_user_us(300);
+  board.Progress(0, progress, SteadyTime(seconds(3)), 0);
+  EXPECT_EQ(board.TotalCost().user_us, 1'000);
+  EXPECT_EQ(board.Summaries()[0].surplus_lines, 3u);
+}
+
+TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
+  AgentBoard board({"a"}, {true}, 10);
+  board.Started(0, v1::Started());
+  v1::Failed last;
+  last.mutable_totals()->mutable_target()->set_user_us(900);
+  last.mutable_totals()->set_target_exit_code(-11);
+  board.Failed(0, absl::InternalError("ended by signal 11"), last);
+  EXPECT_EQ(board.TotalCost().user_us, 900);
+  EXPECT_EQ(board.Summaries()[0].target_exit_code, -11);
+}
+
 TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {
   AgentBoard board({"a"}, {true}, 10);
   board.Started(0, v1::Started());
