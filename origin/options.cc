@@ -62,8 +62,9 @@ absl::StatusOr<AddressBook> MakeAddressBook(const Options& options) {
 }
 
 uint64_t DescriptorsNeeded(const Options& options, const AddressBook& addresses) {
-  return 2 * (addresses.serving.size() + addresses.black_hole.size()) + options.max_connections +
-         kOwnDescriptors;
+  // For http and for https: a listener each, and a black hole's own connection.
+  return 2 * (addresses.serving.size() + 2 * addresses.black_hole.size()) +
+         options.max_connections + kOwnDescriptors;
 }
 
 absl::Status RaiseDescriptorLimit(uint64_t needed) {

@@ -16,6 +16,7 @@ namespace fetchbench::agent {
 namespace {
 
 constexpr std::chrono::seconds kVersionLife{10};
+constexpr std::chrono::milliseconds kVersionPatience{1'500};
 
 // NotFound of an image is about this agent's state, not about the request.
 absl::Status NotPrepared(const v1::TargetSpec& target, const absl::Status& status) {
@@ -38,9 +39,12 @@ bool IsContainer(const v1::TargetSpec& target) {
 ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfig& config)
     : config_(config),
       host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket)),
-      images_(host_, {config.build_network, config.container_describe_patience}) {}
+      images_(host_, {config.build_network, config.container_describe_patience}),
+      version_client_(host_->loop(), config.docker_socket,
+                      {kVersionPatience, kVersionPatience, kVersionPatience}) {}
 
 void ContainerLauncher::CleanUp() {
+  if (config_.docker_socket.empty()) return;
   Spawn(host_->loop(), "container clean-up", RemoveLeftovers(host_));
 }
 
@@ -95,9 +99,9 @@ Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
 
 Task<std::string> ContainerLauncher::EngineVersion() {
   const SteadyTime now = std::chrono::steady_clock::now();
-  if (now < version_until_) co_return version_;
+  if (now < version_until_ || config_.docker_socket.empty()) co_return version_;
   version_until_ = now + kVersionLife;
-  absl::StatusOr<docker::EngineVersion> version = co_await host_->client().Version();
+  absl::StatusOr<docker::EngineVersion> version = co_await version_client_.Version();
   version_ = version.ok() ? version->version : std::string();
   version_until_ = std::chrono::steady_clock::now() + kVersionLife;
   co_return version_;

@@ -43,6 +43,7 @@ class ContainerLauncher {
   const AgentConfig& config_;
   const std::shared_ptr<ContainerHost> host_;
   ImageStore images_;
+  docker::EngineClient version_client_;  // an Engine that hangs must not make Describe hang
   std::string version_;
   SteadyTime version_until_{};
 };

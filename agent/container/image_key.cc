@@ -57,7 +57,7 @@ absl::Status CheckArguments(const v1::TargetSpec& target) {
 absl::StatusOr<ImageKey> KeyOf(const v1::TargetSpec& target) {
   std::string name = target.name();
   std::replace(name.begin(), name.end(), '/', '-');
-  if (!IsImageName(name)) {
+  if (!IsImageName(name) || target.name().find("//") != std::string::npos) {
     return absl::InvalidArgumentError(fmt::format(
         "target name '{}': lower-case letters, digits, and single '-', '_', '.' or '/' between "
         "them, at most {} bytes",

@@ -49,7 +49,11 @@ Task<absl::StatusOr<std::shared_ptr<EngineConnection>>> EngineConnection::Open(
     EnginePort port, std::string what, SteadyTime deadline) {
   // Longer ones do not fit a socket's address.
   constexpr size_t kMaxPath = 107;
-  if (port.socket_path.empty() || port.socket_path.size() > kMaxPath) {
+  if (port.socket_path.empty()) {
+    co_return absl::FailedPreconditionError(
+        what + ": no Docker Engine: DOCKER_HOST names none that this program can use");
+  }
+  if (port.socket_path.size() > kMaxPath) {
     co_return absl::InvalidArgumentError(
         fmt::format("{}: '{}' is not the path of a Unix socket (1 to {} bytes)", what,
                     port.socket_path, kMaxPath));

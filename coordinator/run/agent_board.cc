@@ -25,6 +25,10 @@ AgentBoard::AgentBoard(const std::vector<std::string>& names, std::vector<bool> 
 void AgentBoard::Started(AgentIndex agent, const v1::Started& started) {
   Agent& a = agents_[agent];
   if (a.started) ++a.summary.reconnects;
+  if (a.started && !started.resumed()) {
+    a.past = a.summary;
+    a.last.Clear();
+  }
   a.started = started;
   a.state = AgentState::kRunning;
   a.summary.lost = false;
@@ -45,15 +49,20 @@ void AgentBoard::SetCpuFraction(Agent& agent, const v1::Progress& progress, Stea
   }
 }
 
-void AgentBoard::SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us,
-                          uint64_t engine_cpu_us) {
+template <typename Report>
+void AgentBoard::SetUsage(Agent& agent, const Report& report) {
   AgentSummary& s = agent.summary;
-  s.target_user_us = static_cast<int64_t>(usage.user_us());
-  s.target_system_us = static_cast<int64_t>(usage.system_us());
+  const AgentSummary& past = agent.past;
+  const v1::TargetUsage& usage = report.target();
+  s.target_user_us = past.target_user_us + static_cast<int64_t>(usage.user_us());
+  s.target_system_us = past.target_system_us + static_cast<int64_t>(usage.system_us());
   s.peak_rss_bytes = std::max({s.peak_rss_bytes, usage.peak_rss_bytes(), usage.rss_bytes()});
+  s.agent_cpu_us = past.agent_cpu_us + static_cast<int64_t>(report.agent_cpu_us());
+  s.stalled_us = past.stalled_us + static_cast<int64_t>(report.stalled_us());
+  s.surplus_lines = past.surplus_lines + report.surplus_lines();
+  s.unparsable_lines = past.unparsable_lines + report.unparsable_lines();
+  s.engine_cpu_us = past.engine_cpu_us + static_cast<int64_t>(report.engine_cpu_us());
   s.open_sockets_max = std::max(s.open_sockets_max, usage.open_sockets());
-  s.agent_cpu_us = static_cast<int64_t>(agent_cpu_us);
-  s.engine_cpu_us = static_cast<int64_t>(engine_cpu_us);
 }
 
 void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now,
@@ -61,13 +70,10 @@ void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, Steady
   Agent& a = agents_[agent];
   AgentSummary& s = a.summary;
   SetCpuFraction(a, progress, now);
-  SetUsage(a, progress.target(), progress.agent_cpu_us(), progress.engine_cpu_us());
+  SetUsage(a, progress);
   s.most_in_flight = std::max(s.most_in_flight, progress.in_flight());
   s.other_cpu_busy_max_fraction =
       std::max(s.other_cpu_busy_max_fraction, FromPermille(progress.other_cpu_busy_permille()));
-  s.stalled_us = static_cast<int64_t>(progress.stalled_us());
-  s.surplus_lines = progress.surplus_lines();
-  s.unparsable_lines = progress.unparsable_lines();
   // The way of a message only makes the agent's clock look late, never early, so the largest offset
   // is nearest to the truth, whichever clock is ahead.
   const int64_t offset = a.same_clock ? 0 : progress.clock_us() - wall_us;
@@ -102,9 +108,14 @@ void AgentBoard::Lost(AgentIndex agent, const std::string& why) {
   a.last.set_in_flight(0);
 }
 
-void AgentBoard::Failed(AgentIndex agent, const absl::Status& why) {
+void AgentBoard::Failed(AgentIndex agent, const absl::Status& why, const v1::Failed& last) {
   Agent& a = agents_[agent];
   a.state = AgentState::kFailed;
+  if (last.totals().has_target()) {  // else there never was a target
+    SetUsage(a, last.totals());
+    a.summary.target_exit_code = last.totals().target_exit_code();
+  }
+  a.summary.target_stderr = last.target_stderr();
   a.summary.lost = true;
   a.summary.trouble = std::string(why.message());
   a.last.set_in_flight(0);
@@ -113,11 +124,9 @@ void AgentBoard::Failed(AgentIndex agent, const absl::Status& why) {
 void AgentBoard::Finished(AgentIndex agent, const v1::Finished& finished) {
   Agent& a = agents_[agent];
   a.state = AgentState::kDone;
-  SetUsage(a, finished.target(), finished.agent_cpu_us(), finished.engine_cpu_us());
-  a.summary.stalled_us = static_cast<int64_t>(finished.stalled_us());
-  a.summary.surplus_lines = finished.surplus_lines();
-  a.summary.unparsable_lines = finished.unparsable_lines();
+  SetUsage(a, finished);
   a.summary.target_exit_code = finished.target_exit_code();
+  if (finished.target_exit_code() != 0) a.summary.target_stderr = finished.target_stderr();
   a.last.set_in_flight(0);
 }
 

@@ -27,7 +27,8 @@ class AgentBoard {
   void Records(AgentIndex agent, uint64_t count);
   void Away(AgentIndex agent, const absl::Status& why);
   void Lost(AgentIndex agent, const std::string& why);
-  void Failed(AgentIndex agent, const absl::Status& why);
+  // `last`: its last word, or empty when there was none.
+  void Failed(AgentIndex agent, const absl::Status& why, const v1::Failed& last);
   void Finished(AgentIndex agent, const v1::Finished& finished);
 
   size_t size() const { return agents_.size(); }
@@ -62,11 +63,13 @@ class AgentBoard {
     double steal_sum = 0;
     uint64_t reports = 0;
     AgentSummary summary;
+    AgentSummary past;  // what earlier lives of the agent had used: a restarted one begins at 0
   };
 
   static void SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now);
-  static void SetUsage(Agent& agent, const v1::TargetUsage& usage, uint64_t agent_cpu_us,
-                       uint64_t engine_cpu_us);
+  // `report` is cumulative in the agent's present life: Progress or Finished.
+  template <typename Report>
+  static void SetUsage(Agent& agent, const Report& report);
 
   uint32_t concurrency_;
   std::vector<Agent> agents_;

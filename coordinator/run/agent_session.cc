@@ -15,10 +15,10 @@
 namespace fetchbench::coordinator {
 namespace {
 
-// A message's kind that a newer or broken peer sends and we do not know is no reason to stop.
-constexpr uint32_t kMaxCreditPerMessage = 1u << 20;
-constexpr std::chrono::milliseconds kGoodbyeWait{1000};
+// What an agent may want at most, whatever it grants. One message holds 32 bits of it.
 constexpr uint64_t kMaxCredit = 1u << 20;
+// For the agent to end the call after its last word.
+constexpr std::chrono::milliseconds kGoodbyeWait{1000};
 
 v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
   v1::CoordinatorMessage message;
@@ -244,8 +244,7 @@ absl::Status AgentSession::Handle(v1::AgentMessage& message) {
       HandleStarted(message.started());
       break;
     case v1::AgentMessage::kCredit:
-      credit_ =
-          std::min(kMaxCredit, credit_ + std::min(message.credit().urls(), kMaxCreditPerMessage));
+      credit_ = std::min(kMaxCredit, credit_ + message.credit().urls());
       events_.credit();
       break;
     case v1::AgentMessage::kBatch:
@@ -263,7 +262,7 @@ absl::Status AgentSession::Handle(v1::AgentMessage& message) {
       const auto code = static_cast<absl::StatusCode>(failed.code());
       events_.failed(
           absl::Status(failed.code() == 0 ? absl::StatusCode::kUnknown : code, failed.message()),
-          failed.target_stderr());
+          failed);
       break;
     }
     case v1::AgentMessage::KIND_NOT_SET:

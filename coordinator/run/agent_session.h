@@ -40,10 +40,10 @@ struct AgentEvents {
   // A batch never seen before. `epoch` and `seq` go back with Acknowledge.
   std::function<void(uint32_t epoch, uint64_t seq, std::vector<Record>)> batch;
   std::function<void(const v1::Progress&)> progress;
-  std::function<void(const v1::Finished&)> finished;      // the end, a good one
-  std::function<void(absl::Status, std::string)> failed;  // the end: why, and target's stderr
-  std::function<void(const absl::Status&)> away;          // stream broke; it is being tried again
-  std::function<bool()> may_read;                         // false: back-pressure
+  std::function<void(const v1::Finished&)> finished;                   // the end, a good one
+  std::function<void(const absl::Status&, const v1::Failed&)> failed;  // the end: why, last word
+  std::function<void(const absl::Status&)> away;  // stream broke; it is being tried again
+  std::function<bool()> may_read;                 // false: back-pressure
 };
 
 // One agent's Execute stream of one run, with its reconnects: leases out, batches in, each batch

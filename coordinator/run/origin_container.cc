@@ -70,8 +70,7 @@ json::object HostConfig(const OriginContainerPlan& plan, const std::string& netw
                     {"PidsLimit", kMaxProcesses},
                     {"LogConfig", json::object{{"Type", "none"}}},
                     {"Sysctls", json::object{{"net.ipv4.ip_unprivileged_port_start", "0"}}}};
-  host["Ulimits"] =
-      json::array{json::object{{"Name", "nofile"}, {"Soft", files}, {"Hard", files}}};
+  host["Ulimits"] = json::array{json::object{{"Name", "nofile"}, {"Soft", files}, {"Hard", files}}};
   if (!plan.cpus.empty()) host["CpusetCpus"] = CpuListText(plan.cpus);
   if (!profile_copy.empty()) {
     host["Mounts"] = json::array{json::object{{"Type", "bind"},
@@ -84,21 +83,15 @@ json::object HostConfig(const OriginContainerPlan& plan, const std::string& netw
 
 json::object ContainerConfig(const OriginContainerPlan& plan, const std::string& image,
                              json::object host, bool profile_copied) {
-  const std::vector<std::string> arguments{"--profile",
-                                           profile_copied ? kProfileInside : plan.profile,
-                                           "--profiles-dir",
-                                           "/profiles",
-                                           "--seed",
-                                           fmt::format("{}", plan.seed),
-                                           "--dns-port",
-                                           "53",
-                                           "--http-port",
-                                           "80",
-                                           "--https-port",
-                                           "443",
-                                           "--control",
-                                           fmt::format("0.0.0.0:{}", kControlPort),
-                                           "--exit-at-eof"};
+  const std::vector<std::string> arguments{
+      "--profile",      profile_copied ? kProfileInside : plan.profile,
+      "--profiles-dir", "/profiles",
+      "--seed",         fmt::format("{}", plan.seed),
+      "--dns-port",     "53",
+      "--http-port",    "80",
+      "--https-port",   "443",
+      "--control",      fmt::format("0.0.0.0:{}", kControlPort),
+      "--exit-at-eof"};
   return {{"Image", image},
           {"Cmd", json::value_from(arguments)},
           {"OpenStdin", true},

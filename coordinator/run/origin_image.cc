@@ -78,9 +78,8 @@ absl::Status WriteRoot(const OriginRoot& root, docker::TarWriter::Out out) {
     if (absl::Status s = tar.AddFolder(folder); !s.ok()) return s;
   }
   for (const auto& [path, file] : root.files) {
-    const absl::Status added = file.source.empty()
-                                   ? tar.AddFile(path, file.text, file.executable)
-                                   : AddSource(tar, path, file);
+    const absl::Status added = file.source.empty() ? tar.AddFile(path, file.text, file.executable)
+                                                   : AddSource(tar, path, file);
     if (!added.ok()) return added;
   }
   return tar.Finish();
@@ -112,16 +111,14 @@ std::vector<std::string> ImageChanges(const OriginRoot& root) {
   std::vector<std::string> changes{"ENTRYPOINT [\"/fetchbench-origin\"]", "USER 65534:65534",
                                    "LABEL fetchbench.origin=" FETCHBENCH_VERSION};
   if (!root.library_folders.empty()) {
-    changes.push_back(
-        fmt::format("ENV LD_LIBRARY_PATH={}", fmt::join(root.library_folders, ":")));
+    changes.push_back(fmt::format("ENV LD_LIBRARY_PATH={}", fmt::join(root.library_folders, ":")));
   }
   return changes;
 }
 
 }  // namespace
 
-absl::StatusOr<OriginRoot> MakeOriginRoot(const std::string& program,
-                                          const std::string& profiles) {
+absl::StatusOr<OriginRoot> MakeOriginRoot(const std::string& program, const std::string& profiles) {
   OriginRoot root;
   const auto libraries = SharedLibraries(program);
   if (!libraries.ok()) return libraries.status();

@@ -19,7 +19,7 @@ struct OriginRoot {
     std::string text;
     bool executable = false;
   };
-  std::map<std::string, File> files;        // paths without the first slash
+  std::map<std::string, File> files;         // paths without the first slash
   std::vector<std::string> library_folders;  // where the loader looks
   std::string sha256;                        // hex, of the archive
 };

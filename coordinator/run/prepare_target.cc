@@ -15,6 +15,8 @@
 #include "common/wakeup.h"
 #include "coordinator/run/agent_session.h"
 #include "coordinator/run/blocking.h"
+#include "coordinator/run/child_process.h"
+#include "coordinator/run/staged_folder.h"
 #include "coordinator/targets/build_arguments.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
@@ -27,6 +29,13 @@ constexpr std::chrono::milliseconds kRetry{200};
 
 using PrepareStream = ClientStream<v1::PrepareRequest, v1::PrepareProgress>;
 using Facts = absl::StatusOr<v1::TargetFacts>;
+
+absl::StatusOr<docker::ContextTar> PackFolder(const TargetInfo& target) {
+  if (target.stage.empty()) return docker::PackContext(target.folder);
+  const auto staged = StagedFolder::Make(target.folder, ProgramFolder(), target.stage);
+  if (!staged.ok()) return staged.status();
+  return docker::PackContext(staged->path());
+}
 
 absl::StatusOr<TargetPlan> PackTarget(const RunOptions& options) {
   TargetPlan plan;
@@ -42,10 +51,9 @@ absl::StatusOr<TargetPlan> PackTarget(const RunOptions& options) {
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   const auto images = ReadBaseImages(options.base_images, options.base_images_must_exist);
   if (!images.ok()) return images.status();
-  const auto arguments =
-      ChooseArguments(DeclaredArguments(text), *images, options.build_arguments);
+  const auto arguments = ChooseArguments(DeclaredArguments(text), *images, options.build_arguments);
   if (!arguments.ok()) return arguments.status();
-  auto packed = docker::PackContext(options.target.folder);
+  auto packed = PackFolder(options.target);
   if (!packed.ok()) return packed.status();
   plan.spec.set_context_sha256(packed->sha256);
   plan.spec.mutable_build_args()->insert(arguments->begin(), arguments->end());

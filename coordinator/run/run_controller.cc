@@ -252,8 +252,7 @@ Task<absl::Status> RunController::ConnectAgents(std::vector<std::string> address
                                                 std::vector<bool> reached) {
   std::vector<bool> same_clock;
   for (const std::string& address : addresses) same_clock.push_back(IsLocalAddress(address));
-  const v1::Start start =
-      MakeStart(identity_.run_id, options_, target_, web_ ? &*web_ : nullptr);
+  const v1::Start start = MakeStart(identity_.run_id, options_, target_, web_ ? &*web_ : nullptr);
   engine_->Connect(addresses, names, same_clock, start);
   if (addresses.size() > 1) {
     display_.Log(fmt::format("Concurrency: {} for each of {} agents, {} in total.",
@@ -265,7 +264,7 @@ Task<absl::Status> RunController::ConnectAgents(std::vector<std::string> address
   if (!connected.ok()) co_return connected;
   const OriginConfig* config = web_ ? &web_->config : nullptr;
   co_return folder_->Write("run.json", MakeRunJson(options_, identity_, config, &engine_->board(),
-                                           facts_ ? &*facts_ : nullptr));
+                                                   facts_ ? &*facts_ : nullptr));
 }
 
 Task<absl::Status> RunController::AwaitList() {

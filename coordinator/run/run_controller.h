@@ -27,8 +27,8 @@
 namespace fetchbench::coordinator {
 
 // One run, from the first line to its result: sets up the web and the agents, reads the list
-// meanwhile, feeds, drains, sums up. See RunOnce. On the program's main thread, whose io_context is the
-// control loop: children die with the thread that started them.
+// meanwhile, feeds, drains, sums up. See RunOnce. On the program's main thread, whose io_context is
+// the control loop: children die with the thread that started them.
 class RunController {
  public:
   // All outlive the controller. `error` is where the live display goes (standard error).

@@ -86,8 +86,8 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
     board_->Progress(agent, progress, clock_.Now(), clock_.WallUs());
   };
   events.finished = [this, agent](const v1::Finished& finished) { OnFinished(agent, finished); };
-  events.failed = [this, agent](const absl::Status& why, const std::string& target_stderr) {
-    OnFailed(agent, why, target_stderr);
+  events.failed = [this, agent](const absl::Status& why, const v1::Failed& last) {
+    OnFailed(agent, why, last);
   };
   events.away = [this, agent](const absl::Status& why) { OnAway(agent, why); };
   events.may_read = [this] { return HasRoom(); };
@@ -247,11 +247,12 @@ void RunEngine::OnFinished(AgentIndex agent, const v1::Finished& finished) {
   CheckEnd();
 }
 
-void RunEngine::OnFailed(AgentIndex agent, const absl::Status& why,
-                         const std::string& target_stderr) {
-  board_->Failed(agent, why);
+void RunEngine::OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last) {
+  board_->Failed(agent, why, last);
   spdlog::error("agent {} gave up: {}", board_->name(agent), std::string(why.message()));
-  if (!target_stderr.empty()) spdlog::error("last words of its target: {}", target_stderr);
+  if (!last.target_stderr().empty()) {
+    spdlog::error("last words of its target: {}", last.target_stderr());
+  }
   if (book_) book_->AgentGone(agent);
   connected_.Notify();
   FeedAll();

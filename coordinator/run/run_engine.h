@@ -103,7 +103,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
                  const absl::flat_hash_set<uint64_t>& held);
   void OnBatch(AgentIndex agent, uint32_t epoch, uint64_t seq, std::vector<Record> records);
   void OnFinished(AgentIndex agent, const v1::Finished& finished);
-  void OnFailed(AgentIndex agent, const absl::Status& why, const std::string& target_stderr);
+  void OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last);
   void OnAway(AgentIndex agent, const absl::Status& why);
   void OnCommitted(std::vector<CommitBatch> batches);
   void OnStoreFailed(absl::Status why);

@@ -57,8 +57,8 @@ json::object ContainerJson(const v1::ContainerOptions& container) {
 }
 
 std::string LimitsInWords(const v1::ContainerOptions& container) {
-  std::string words = fmt::format("container limits: {} CPU",
-                                  static_cast<double>(container.cpu_permille()) / 1000);
+  std::string words =
+      fmt::format("container limits: {} CPU", static_cast<double>(container.cpu_permille()) / 1000);
   if (!container.cpuset().empty()) words += fmt::format(" on {}", container.cpuset());
   words += fmt::format(", {} memory, {} open files",
                        HumanBytes(static_cast<double>(container.memory_bytes())),
@@ -201,8 +201,9 @@ std::string MakeTitle(const RunOptions& options) {
 
 std::string WebLine(const RunOptions& options) {
   if (options.web == Web::kInternet) {
+    const bool private_too = options.allow_private || options.target.is_container();
     return fmt::format("Web: the INTERNET. Real servers will be contacted{}.",
-                       options.allow_private ? ", private addresses included" : "");
+                       private_too ? ", private addresses included" : "");
   }
   if (!options.origin.empty()) {
     return fmt::format("Web: simulated, by the origin at {}. The real web is not touched.",

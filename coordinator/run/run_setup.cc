@@ -68,9 +68,8 @@ std::vector<std::string> OriginArguments(const RunOptions& options) {
 
 // A container knows of DNS servers on port 53 and of no other ports than those of its URLs.
 absl::Status CheckForContainers(const OriginConfig& config, const std::string& address) {
-  const bool standard =
-      config.dns.ends_with(":53") &&
-      config.connect_to == std::vector<std::string>{":80::80", ":443::443"};
+  const bool standard = config.dns.ends_with(":53") &&
+                        config.connect_to == std::vector<std::string>{":80::80", ":443::443"};
   if (standard) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("the origin at {} serves DNS at {} and hosts by {}: a container target can use "
@@ -191,10 +190,13 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
   v1::FetchOptions& fetch = *start.mutable_options();
   fetch.set_concurrency(options.concurrency);
   fetch.set_timeout_ms(static_cast<uint32_t>(options.timeout.count()));
-  fetch.set_user_agent(options.user_agent);
+  fetch.set_user_agent(options.user_agent.empty() ? "fetchbench/" FETCHBENCH_VERSION
+                                                  : options.user_agent);
   fetch.set_max_body_bytes(options.max_body_bytes);
   fetch.set_threads(options.threads);
-  fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private);
+  // No target in a container promises that, and an agent would refuse to be asked for it.
+  fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private &&
+                                   !options.target.is_container());
   if (web != nullptr) {
     fetch.set_resolver(web->config.dns);
     fetch.set_ca_pem(web->ca_pem);

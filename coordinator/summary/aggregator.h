@@ -19,10 +19,12 @@ namespace fetchbench::coordinator {
 //
 //   total_urls      records
 //   time            over timed records: max(start + duration) - min(start)
-//   time_to_99      from min(start) until 99 % of the timed records had ended (to one bin of
-//   Timeline) mean_in_flight  sum of durations / time all, ok, answered, failed   durations of the
-//   timed records: of all; outcome `status` with 2xx;
-//                   outcome `status` with another code; every other outcome
+//   time_to_99      from min(start) until 99 % of the timed records had ended, to one bin of
+//                   Timeline
+//   mean_in_flight  sum of durations / time
+//   all, ok, answered, failed
+//                   durations of the timed records: of all; outcome `status` with 2xx; outcome
+//                   `status` with another code; every other outcome
 //   overshoot       duration - timeout of the timed records with duration >= timeout
 //   ok_per_second   2xx / time;  ok_fraction  2xx / total_urls
 //   mean_ok_body_bytes   body bytes of the 2xx / 2xx

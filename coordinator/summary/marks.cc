@@ -26,6 +26,18 @@ const AgentSummary* Worst(const Summary& s, Figure figure) {
   return worst == s.agents.end() ? nullptr : &*worst;
 }
 
+// The end of what a target wrote to standard error, on one line.
+std::string LastWords(std::string text) {
+  constexpr size_t kMaxLastWords = 300;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (text.size() > kMaxLastWords) {
+    text.erase(0, text.size() - kMaxLastWords);
+    text.erase(0, text.find('\n') == std::string::npos ? 0 : text.find('\n') + 1);
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 class Marker {
  public:
   explicit Marker(const Summary& summary) : s_(summary) {}
@@ -33,6 +45,7 @@ class Marker {
   std::vector<Mark> Find() && {
     MarkEnd();
     MarkLedger();
+    MarkOriginSilence();
     MarkOriginLateness();
     MarkHosts();
     MarkConcurrency();
@@ -48,6 +61,7 @@ class Marker {
 
   void MarkEnd();
   void MarkLedger();
+  void MarkOriginSilence();
   void MarkOriginLateness();
   void MarkHosts();
   void MarkConcurrency();
@@ -93,6 +107,14 @@ void Marker::MarkLedger() {
   }
 }
 
+// Nobody else can tell that the origin broke down half-way: to the target, its web just fails.
+void Marker::MarkOriginSilence() {
+  const bool asked = s_.end == RunEnd::kComplete || s_.end == RunEnd::kDuration;
+  if (s_.facts.web != "sim" || s_.origin || !asked) return;
+  Add("origin_silent",
+      "the origin did not say what it saw of this run: it may have been away for a part of it");
+}
+
 void Marker::MarkOriginLateness() {
   if (!s_.origin || s_.origin->lateness_p99_us <= kMaxOriginLatenessP99Us) return;
   Add("origin_late",
@@ -103,16 +125,11 @@ void Marker::MarkOriginLateness() {
 
 void Marker::MarkHosts() {
   const auto busy = [](const AgentSummary& a) { return a.other_cpu_busy_max_fraction; };
-  const AgentSummary* busiest = Worst(s_, busy);
-  const double own = s_.coordinator_cpu_busy_max_fraction;
-  const double most = std::max(own, busiest == nullptr ? 0.0 : busy(*busiest));
-  if (most > kMaxOtherCpuBusy) {
+  if (const AgentSummary* a = Worst(s_, busy); a != nullptr && busy(*a) > kMaxOtherCpuBusy) {
     Add("other_cpu_busy",
-        fmt::format(
-            "the CPU beside the target's was {:.0f} % busy in one second on {} (limit {:.0f} "
-            "%): the target may have waited for it",
-            most * 100, busiest != nullptr && busy(*busiest) >= own ? busiest->name : "this host",
-            kMaxOtherCpuBusy * 100));
+        fmt::format("the CPU beside the target's was {:.0f} % busy in one second on {} (limit "
+                    "{:.0f} %): the target may have waited for it",
+                    busy(*a) * 100, a->name, kMaxOtherCpuBusy * 100));
   }
   const auto steal = [](const AgentSummary& a) { return a.steal_fraction; };
   if (const AgentSummary* a = Worst(s_, steal); a != nullptr && steal(*a) > kMaxSteal) {
@@ -189,10 +206,14 @@ void Marker::MarkTarget() {
     // A run that was cut short ends its targets by a signal: that is no fault of theirs.
     const bool stopped = s_.end == RunEnd::kInterrupted || s_.end == RunEnd::kDuration;
     if (!a.target_exit_code || *a.target_exit_code == 0 || stopped) continue;
-    Add("target_exit",
-        *a.target_exit_code < 0
-            ? fmt::format("the target on {} was ended by signal {}", a.name, -*a.target_exit_code)
-            : fmt::format("the target on {} ended with exit code {}", a.name, *a.target_exit_code));
+    const int code = *a.target_exit_code;
+    std::string text = fmt::format("target {} on {} ", s_.facts.target, a.name);
+    text += code < 0 ? fmt::format("was ended by signal {}", -code)
+                     : fmt::format("ended with exit code {}", code);
+    if (const std::string words = LastWords(a.target_stderr); !words.empty()) {
+      text += "; its last words: " + words;
+    }
+    Add("target_exit", std::move(text));
     break;
   }
   if (s_.measured.total_urls > 0 && s_.measured.classes.ok == 0) {

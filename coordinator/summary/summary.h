@@ -127,6 +127,7 @@ struct AgentSummary {
   uint32_t reconnects = 0;
   uint64_t surplus_lines = 0;           // target lines for a URL never asked for or answered before
   std::optional<int> target_exit_code;  // -N: ended by signal N; empty: unknown
+  std::string target_stderr;            // its last words, raw; empty: none, or it ended well
   bool lost = false;                    // stayed away past the grace period, or failed for good
   std::string trouble;                  // last error in words, raw; empty: none
 };
@@ -203,8 +204,7 @@ struct Summary {
   std::vector<AgentSummary> agents;
   std::optional<OriginSummary> origin;  // with --web sim
   uint64_t invalid_lines = 0;  // lines of the list that were no URL (recorded as invalid_url)
-  double coordinator_cpu_busy_max_fraction = 0;  // of any one second, this host; 0: not measured
-  std::vector<Mark> marks;                       // filled from FindMarks()
+  std::vector<Mark> marks;     // filled from FindMarks()
 };
 
 }  // namespace fetchbench::coordinator

@@ -11,7 +11,9 @@ struct Deviation {
   std::vector<std::string> behaviours;  // names; a `*` at the end covers all that begin so
   std::vector<std::string> observed;    // status codes, outcomes, or words of the contract
   std::string why;
-  std::string reference;  // public: an issue, a page of documentation
+  std::string reference;   // public: an issue, a page of documentation
+  bool sometimes = false;  // a race: it does not happen in every run
+  std::string libc = {};   // holds only where the target's C library begins so; empty: everywhere
 };
 
 // A client program that can be measured.
@@ -24,6 +26,8 @@ struct TargetInfo {
   std::vector<std::string> aliases = {};  // other names that --target takes
   std::string folder = {};                // with its Dockerfile; empty: built into the programs
   std::vector<Deviation> deviations = {};
+  // Built programs of ours that are added to the folder, each with its shared libraries.
+  std::vector<std::string> stage = {};
 
   bool is_container() const { return !folder.empty(); }
 };

@@ -26,9 +26,8 @@ bool IsAliasCharacter(char c) {
 
 // A status code, an outcome, or one of the contract's words.
 bool CanBeObserved(std::string_view word) {
-  if (word.size() == 3 && std::all_of(word.begin(), word.end(), [](char c) {
-        return c >= '0' && c <= '9';
-      })) {
+  if (word.size() == 3 &&
+      std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     return true;
   }
   for (const std::string_view known :
@@ -60,6 +59,16 @@ class Reader {
       return {};
     }
     return std::string(View(value->get_string()));
+  }
+
+  bool Has(const char* field) const { return object_.contains(field); }
+
+  // False when the member is not there.
+  bool Flag(const char* field) {
+    const json::value* value = object_.if_contains(field);
+    if (value == nullptr) return false;
+    if (!value->is_bool()) Wrong(field, "must be true or false");
+    return value->is_bool() && value->get_bool();
   }
 
   // Empty when the member is not there.
@@ -133,7 +142,9 @@ Deviation ReadDeviation(Reader& reader) {
   deviation.observed = reader.Texts("observed");
   deviation.why = reader.Text("why");
   deviation.reference = reader.Text("reference");
-  reader.AllowOnly({"behaviours", "observed", "why", "reference"});
+  deviation.sometimes = reader.Flag("sometimes");
+  if (reader.Has("libc")) deviation.libc = reader.Text("libc");
+  reader.AllowOnly({"behaviours", "observed", "why", "reference", "sometimes", "libc"});
   if (deviation.behaviours.empty()) reader.Wrong("behaviours", "names none");
   if (deviation.observed.empty()) reader.Wrong("observed", "names nothing");
   for (const std::string& behaviour : deviation.behaviours) {
@@ -166,6 +177,15 @@ void ReadDeviations(Reader& reader, ParsedTarget& result) {
   }
 }
 
+// Only programs that stand beside the coordinator.
+void CheckStage(Reader& reader, const TargetInfo& target) {
+  for (const std::string& program : target.stage) {
+    if (!program.starts_with("fetchbench-") || program.find('/') != std::string::npos) {
+      reader.Wrong("stage", fmt::format("'{}' is no program of fetchbench", program));
+    }
+  }
+}
+
 void CheckAliases(Reader& reader, const TargetInfo& target) {
   for (const std::string& alias : target.aliases) {
     // Without a slash an alias can never be the name of a target.
@@ -190,7 +210,8 @@ ParsedTarget ParseTarget(std::string_view text, std::string_view name) {
   const size_t used = parser.write_some(text.data(), text.size(), error);
   if (!error && !parser.done()) parser.finish(error);
   if (error || text.find_first_not_of(" \t\r\n", used) != std::string_view::npos) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(used), '\n');
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(used), '\n');
     result.problems.push_back(fmt::format("line {}: no JSON: {}", line,
                                           error ? error.message() : "something follows its end"));
     return result;
@@ -213,10 +234,12 @@ ParsedTarget ParseTarget(std::string_view text, std::string_view name) {
   target.method = reader.Text("method");
   target.aliases = reader.Texts("aliases");
   target.concurrency = reader.Number("concurrency", 1, kMaxConcurrency, target.concurrency);
+  target.stage = reader.Texts("stage");
   CheckAliases(reader, target);
+  CheckStage(reader, target);
   ReadDeviations(reader, result);
   reader.AllowOnly(
-      {"name", "kind", "language", "method", "aliases", "concurrency", "deviations"});
+      {"name", "kind", "language", "method", "aliases", "concurrency", "deviations", "stage"});
   return result;
 }
 

@@ -112,8 +112,8 @@ TargetRegistry BuildRegistry(const std::vector<TargetFile>& files) {
     std::erase_if(parsed.target.aliases, [&](const std::string& alias) {
       const auto [it, is_new] = taken.emplace(alias, file.name);
       if (is_new) return false;
-      problems.push_back(fmt::format("{}: aliases: '{}' belongs to {} already", file.path, alias,
-                                     it->second));
+      problems.push_back(
+          fmt::format("{}: aliases: '{}' belongs to {} already", file.path, alias, it->second));
       return true;
     });
     targets.push_back(std::move(parsed.target));

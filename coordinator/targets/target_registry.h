@@ -24,7 +24,8 @@ class TargetRegistry {
   // `native` alone.
   TargetRegistry();
   // Beside native; for tests and for BuildRegistry.
-  explicit TargetRegistry(std::vector<TargetInfo> containers, std::vector<std::string> problems = {});
+  explicit TargetRegistry(std::vector<TargetInfo> containers,
+                          std::vector<std::string> problems = {});
 
   // By name or alias; null when there is none.
   const TargetInfo* Find(std::string_view name) const;

@@ -135,8 +135,7 @@ json::object CostOf(const Summary& s) {
                       {"agents_cpu_s", Seconds(c.agent_cpu_us)},
                       {"engine_cpu_s", Seconds(c.engine_cpu_us)},
                       {"measuring_fraction", nullptr},
-                      {"coordinator_cpu_s", Seconds(c.coordinator_cpu_us)},
-                      {"coordinator_cpu_busy_max", s.coordinator_cpu_busy_max_fraction}};
+                      {"coordinator_cpu_s", Seconds(c.coordinator_cpu_us)}};
   if (s.measured.timed_urls > 0) {
     out["target_cpu_ms_per_url"] =
         Ms(c.user_us + c.system_us) / static_cast<double>(s.measured.timed_urls);
@@ -168,6 +167,7 @@ json::object Agent(const AgentSummary& a) {
                       {"target_exit_code", nullptr},
                       {"lost", a.lost},
                       {"trouble", Text(a.trouble)}};
+  if (!a.target_stderr.empty()) out["target_stderr"] = Text(a.target_stderr);
   if (a.target_exit_code) out["target_exit_code"] = *a.target_exit_code;
   return out;
 }

@@ -22,8 +22,10 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments,
     const auto it = variables.find(std::string(name));
     return it == variables.end() ? std::nullopt : std::optional(it->second);
   };
-  return ParseOptions(arguments, env,
-                      {{"native", "C++", "Beast", 150}, {"rust/reqwest", "Rust", "reqwest"}});
+  TargetInfo rust{"rust/reqwest", "Rust", "reqwest"};
+  rust.aliases = {"rust"};
+  rust.folder = "/lib/rust/reqwest";
+  return ParseOptions(arguments, env, TargetRegistry({rust}));
 }
 
 RunOptions ParseRun(std::vector<std::string> arguments, const Variables& variables = {}) {
@@ -43,6 +45,59 @@ TEST(OptionsTest, ATargetThatNamesNoConcurrencyGetsTen) {
   const auto options = Parse({"run", "--target", "rust/reqwest"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->run.concurrency, 10u);
+}
+
+TEST(OptionsTest, TakesTheTargetAsAWordAndByAlias) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "rust", "--limit", "5"},
+        {"run", "--limit", "5", "rust/reqwest"},
+        {"run", "--allow-private", "rust"},
+        {"run", "--target", "rust"}}) {
+    const auto options = Parse(arguments);
+    ASSERT_TRUE(options.ok()) << options.status();
+    EXPECT_EQ(options->run.target.name, "rust/reqwest");
+  }
+  EXPECT_THAT(ErrorOf({"run", "rust", "native"}), HasSubstr("not expected"));
+  EXPECT_THAT(ErrorOf({"run", "rsut"}), HasSubstr("did you mean rust?"));
+}
+
+TEST(OptionsTest, ReadsWhatAContainerGets) {
+  const auto options = Parse({"run", "rust", "--cpus", "0.5", "--cpuset", "0,2-3", "--memory",
+                              "512m", "--build-arg", "A=1", "--build-arg", "B=x=y"},
+                             {{"FETCHBENCH_BASE_IMAGES", "/images.json"}});
+  ASSERT_TRUE(options.ok()) << options.status();
+  const RunOptions& run = options->run;
+  EXPECT_EQ(run.cpu_permille, 500u);
+  EXPECT_EQ(run.cpuset, "0,2-3");
+  EXPECT_EQ(run.memory_bytes, 512u << 20);
+  EXPECT_EQ(run.build_arguments, (BuildArguments{{"A", "1"}, {"B", "x=y"}}));
+  EXPECT_EQ(run.base_images, "/images.json");
+  EXPECT_TRUE(run.base_images_must_exist);
+  EXPECT_EQ(Parse({"run", "rust", "--image", "mine:1"})->run.image, "mine:1");
+  EXPECT_EQ(Parse({"run", "rust", "--memory", "2g"})->run.memory_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(Parse({"run", "rust", "--memory", "67108864"})->run.memory_bytes, 64u << 20);
+}
+
+TEST(OptionsTest, RefusesContainerOptionsThatMakeNoSense) {
+  for (const char* memory : {"", "m", "0g", "1m", "-1g", "9999999999g", "1.5g", "2t"}) {
+    EXPECT_THAT(ErrorOf({"run", "rust", "--memory", memory}), HasSubstr("memory")) << memory;
+  }
+  for (const char* cpus : {"0", "x", "-1", "nan"}) {
+    EXPECT_THAT(ErrorOf({"run", "rust", "--cpus", cpus}), HasSubstr("CPUs")) << cpus;
+  }
+  EXPECT_THAT(ErrorOf({"run", "rust", "--cpuset", "a"}), HasSubstr("list of CPUs"));
+  EXPECT_THAT(ErrorOf({"run", "rust", "--build-arg", "X"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(ErrorOf({"run", "rust", "--build-arg", "X=1", "--image", "a"}),
+              HasSubstr("--build-arg"));
+}
+
+// An option that would be ignored in silence is a mistake of the one who gives it.
+TEST(OptionsTest, RefusesWhatTheKindOfTargetDoesNotKnow) {
+  EXPECT_THAT(ErrorOf({"run", "rust", "--threads", "2"}), HasSubstr("--threads"));
+  EXPECT_THAT(ErrorOf({"run", "rust", "--max-body", "2"}), HasSubstr("--max-body"));
+  EXPECT_THAT(ErrorOf({"run", "native", "--image", "a"}), HasSubstr("--image"));
+  EXPECT_THAT(ErrorOf({"run", "native", "--memory", "1g"}), HasSubstr("--memory"));
+  EXPECT_THAT(ErrorOf({"run", "native", "--cpus", "1"}), HasSubstr("--cpus"));
 }
 
 TEST(OptionsTest, HasDocumentedDefaults) {

@@ -98,11 +98,11 @@ TEST(OriginStatisticsTest, AreReadAndRubbishIsRefused) {
 
 TEST(StartTest, RefusesPrivateAddressesOnTheInternetOnly) {
   RunOptions options;
-  EXPECT_FALSE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+  EXPECT_FALSE(MakeStart("r", options, {}, nullptr).options().deny_private_addresses());
   options.web = Web::kInternet;
-  EXPECT_TRUE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+  EXPECT_TRUE(MakeStart("r", options, {}, nullptr).options().deny_private_addresses());
   options.allow_private = true;
-  EXPECT_FALSE(MakeStart("r", options, nullptr).options().deny_private_addresses());
+  EXPECT_FALSE(MakeStart("r", options, {}, nullptr).options().deny_private_addresses());
 }
 
 TEST(StartTest, TellsAgentsHowToReachTheSimulatedWeb) {
@@ -110,7 +110,7 @@ TEST(StartTest, TellsAgentsHowToReachTheSimulatedWeb) {
   web.config.dns = "127.0.0.1:53";
   web.config.connect_to = {":80::1", ":443::2"};
   web.ca_pem = "pem";
-  const v1::Start start = MakeStart("r", RunOptions(), &web);
+  const v1::Start start = MakeStart("r", RunOptions(), {}, &web);
   EXPECT_EQ(start.options().resolver(), "127.0.0.1:53");
   EXPECT_EQ(start.options().connect_to_size(), 2);
   EXPECT_EQ(start.options().ca_pem(), "pem");
@@ -122,7 +122,8 @@ TEST(RunJsonTest, HoldsOptionsAndAgents) {
   started.mutable_host()->set_hostname("host-a");
   board.Started(0, started);
   board.Away(1, absl::UnavailableError("refused"));
-  const std::string json = MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board);
+  const std::string json =
+      MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board, nullptr);
   EXPECT_THAT(json, HasSubstr("host-a"));
   EXPECT_THAT(json, HasSubstr("refused"));
   EXPECT_THAT(json, Not(HasSubstr("limit")));
@@ -169,6 +170,37 @@ TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
   board.Started(0, v1::Started());
   board.Finished(0, v1::Finished());
   EXPECT_EQ(board.TroublesInWords(), "a: ended early; b: no answer");
+}
+
+TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
+  AgentBoard board({"a"}, {true}, 10);
+  v1::Started started;
+  v1::Progress progress;
+  board.Started(0, started);
+  progress.mutable_target()->set_user_us(700);
+  progress.set_surplus_lines(2);
+  board.Progress(0, progress, SteadyTime(seconds(1)), 0);
+  board.Started(0, started);  // a new life, which counts from 0
+  progress.mutable_target()->set_user_us(100);
+  progress.set_surplus_lines(1);
+  board.Progress(0, progress, SteadyTime(seconds(2)), 0);
+  started.set_resumed(true);  // the same life goes on
+  board.Started(0, started);
+  progress.mutable_target()->set_user_us(300);
+  board.Progress(0, progress, SteadyTime(seconds(3)), 0);
+  EXPECT_EQ(board.TotalCost().user_us, 1'000);
+  EXPECT_EQ(board.Summaries()[0].surplus_lines, 3u);
+}
+
+TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
+  AgentBoard board({"a"}, {true}, 10);
+  board.Started(0, v1::Started());
+  v1::Failed last;
+  last.mutable_totals()->mutable_target()->set_user_us(900);
+  last.mutable_totals()->set_target_exit_code(-11);
+  board.Failed(0, absl::InternalError("ended by signal 11"), last);
+  EXPECT_EQ(board.TotalCost().user_us, 900);
+  EXPECT_EQ(board.Summaries()[0].target_exit_code, -11);
 }
 
 TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {

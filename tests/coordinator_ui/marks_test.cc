@@ -56,6 +56,20 @@ TEST(MarksTest, LateOriginIsNamedWithItsFigure) {
   EXPECT_THAT(OnlyText(s), HasSubstr("7.1 ms"));
 }
 
+TEST(MarksTest, AnOriginThatCannotBeAskedAtTheEndIsSaid) {
+  Summary s = GoodRun();
+  s.facts.web = "sim";
+  EXPECT_THAT(Names(s), IsEmpty());
+  s.origin.reset();
+  EXPECT_THAT(Names(s), ElementsAre("origin_silent"));
+  s.end = RunEnd::kInterrupted;  // then it is not asked in any case
+  EXPECT_THAT(Names(s), ElementsAre("partial"));
+  s = GoodRun();
+  s.facts.web = "internet";
+  s.origin.reset();
+  EXPECT_THAT(Names(s), IsEmpty());
+}
+
 TEST(MarksTest, BusyOtherCpuNamesTheAgent) {
   Summary s = GoodRun();
   s.agents[0].other_cpu_busy_max_fraction = 0.80;
@@ -63,8 +77,6 @@ TEST(MarksTest, BusyOtherCpuNamesTheAgent) {
   s.agents[0].other_cpu_busy_max_fraction = 0.91;
   EXPECT_THAT(Names(s), ElementsAre("other_cpu_busy"));
   EXPECT_THAT(OnlyText(s), AllOf(HasSubstr("91 %"), HasSubstr("local")));
-  s.coordinator_cpu_busy_max_fraction = 0.97;
-  EXPECT_THAT(OnlyText(s), AllOf(HasSubstr("97 %"), HasSubstr("this host")));
 }
 
 TEST(MarksTest, StealStallsAndClockOffsetNameTheWorstAgent) {

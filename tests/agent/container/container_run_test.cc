@@ -22,18 +22,20 @@ TEST_F(ContainerTest, TenThousandUrlsGiveTenThousandRecords) {
 }
 
 TEST_F(ContainerTest, TheTargetGetsWhatTheContractSays) {
+  server_.reset();
+  config_.host.set_max_open_files(1'234);
+  Serve();
   v1::Start start = ContainerStart("tell");
   start.mutable_options()->set_ca_pem("a certificate");
   start.mutable_options()->set_resolver("10.9.8.7:53");
   start.mutable_container()->set_open_files(1'000'000);
-  config_.host.set_max_open_files(12'345);  // the daemon has a copy already
   const test::RunResult result = Run(start, test::MakeUrls(1));
   ASSERT_TRUE(result.finished) << result.status.error_message();
   EXPECT_THAT(
       result.finished->target_stderr(),
       AllOf(HasSubstr("CONCURRENCY 4"), HasSubstr("ca a certificate"),
             HasSubstr("SSL_CERT_FILE /etc/fetchbench-ca.pem"),
-            HasSubstr("resolv nameserver 10.9.8.7"), HasSubstr("uid 65534"),
+            HasSubstr("resolv nameserver 10.9.8.7"), HasSubstr("uid 65534 nofile 1234"),
             HasSubstr("root read-only tmp writable"), HasSubstr("CapEff:\t0000000000000000")));
 }
 
