@@ -179,6 +179,7 @@ void RunKeeper::Drop(const std::shared_ptr<ActiveRun>& run) {
 
 void RunKeeper::ShutDown() {
   shutting_down_ = true;
+  containers_.ShutDown();
   if (!run_) return;
   run_->Displace(absl::UnavailableError("the agent is shutting down"));
   run_.reset();

@@ -36,10 +36,10 @@ absl::StatusOr<std::string> ContainerHost::Folder() {
   return folder;
 }
 
-Task<> RemoveLeftovers(std::shared_ptr<ContainerHost> host) {
+Task<> RemoveLeftovers(docker::EngineClient client) {
   RemoveLeftFolders();
-  absl::StatusOr<docker::RemovedLeftovers> removed =
-      co_await docker::RemoveLeftovers(host->client());
+  absl::StatusOr<docker::RemovedLeftovers> removed = co_await docker::RemoveLeftovers(client);
+  if (absl::IsCancelled(removed.status())) co_return;
   if (!removed.ok()) {
     spdlog::info("containers cannot be used here: {}", std::string(removed.status().message()));
     co_return;

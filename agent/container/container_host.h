@@ -40,7 +40,7 @@ class ContainerHost {
 };
 
 // Removes what agents that are gone left behind on this host: containers, networks, cgroups and
-// folders. What cannot be removed is logged.
-Task<> RemoveLeftovers(std::shared_ptr<ContainerHost> host);
+// folders. What cannot be removed is logged. Ends early when `client` is cancelled.
+Task<> RemoveLeftovers(docker::EngineClient client);
 
 }  // namespace fetchbench::agent

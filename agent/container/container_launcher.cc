@@ -41,11 +41,17 @@ ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfi
       host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket)),
       images_(host_, {config.build_network, config.container_describe_patience}),
       version_client_(host_->loop(), config.docker_socket,
-                      {kVersionPatience, kVersionPatience, kVersionPatience}) {}
+                      {kVersionPatience, kVersionPatience, kVersionPatience}),
+      cleaning_client_(host_->loop(), config.docker_socket) {}
 
 void ContainerLauncher::CleanUp() {
   if (config_.docker_socket.empty()) return;
-  Spawn(host_->loop(), "container clean-up", RemoveLeftovers(host_));
+  Spawn(host_->loop(), "container clean-up", RemoveLeftovers(cleaning_client_));
+}
+
+void ContainerLauncher::ShutDown() {
+  version_client_.CancelAll();
+  cleaning_client_.CancelAll();
 }
 
 absl::StatusOr<v1::ContainerOptions> ContainerLauncher::Limits(

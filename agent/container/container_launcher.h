@@ -23,6 +23,8 @@ class ContainerLauncher {
 
   // Removes what agents that are gone left behind. In the background.
   void CleanUp();
+  // Ends what waits for the Engine without a container behind it; containers are still removed.
+  void ShutDown();
 
   // Its image is there: what the target says of itself. FailedPrecondition: it is not prepared.
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target,
@@ -43,7 +45,9 @@ class ContainerLauncher {
   const AgentConfig& config_;
   const std::shared_ptr<ContainerHost> host_;
   ImageStore images_;
-  docker::EngineClient version_client_;  // an Engine that hangs must not make Describe hang
+  // An Engine that hangs must make neither Describe nor the end hang.
+  docker::EngineClient version_client_;
+  docker::EngineClient cleaning_client_;
   std::string version_;
   SteadyTime version_until_{};
 };

@@ -250,7 +250,7 @@ TEST_F(ChildProcessTest, LeavesNoDescriptorsBehind) {
 TEST_F(ChildProcessTest, DescribesATarget) {
   const auto describe = [this](const std::string& program, std::chrono::milliseconds patience) {
     auto result =
-        RunOn(loop_, DescribeTarget(loop_.executor(), program, {}, patience, [] { return false; }));
+        RunOn(loop_, DescribeChild(loop_.executor(), program, {}, patience, [] { return false; }));
     EXPECT_TRUE(test::IsReady(result));
     return result.get();
   };

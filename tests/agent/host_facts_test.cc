@@ -8,6 +8,7 @@
 #include "agent/listen_address.h"
 #include "agent/native_command.h"
 #include "agent/process/cpu_list.h"
+#include "agent/process/open_files.h"
 #include "agent/process/proc_usage.h"
 #include "agent/target_facts.h"
 #include "agent/text_tail.h"
@@ -51,7 +52,24 @@ TEST(ProcUsageTest, ReadsThisProcess) {
   const TargetUsage usage = LiveUsage(getpid());
   EXPECT_GT(usage.rss_bytes, 0);
   EXPECT_GE(usage.peak_rss_bytes, usage.rss_bytes);
-  EXPECT_GE(usage.open_files, 3);
+}
+
+TEST(OpenFilesTest, SocketsAreCountedAmongThem) {
+  const OpenFiles before = ReadOpenFiles({getpid()});
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const OpenFiles after = ReadOpenFiles({getpid(), -1});
+  close(fd);
+  EXPECT_GE(before.files, 3);
+  EXPECT_EQ(after.files, before.files + 1);
+  EXPECT_EQ(after.sockets, before.sockets + 1);
+}
+
+TEST(OpenFilesTest, LookingAgainSoonCostsNothing) {
+  OpenFileCounter counter;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const OpenFiles first = counter.Count({getpid()}, now);
+  EXPECT_EQ(counter.Count({}, now).files, first.files);
+  EXPECT_EQ(counter.Count({}, now + std::chrono::hours(1)).files, 0);
 }
 
 constexpr std::string_view kBefore =

@@ -17,7 +17,10 @@ TEST_F(ContainerTest, TenThousandUrlsGiveTenThousandRecords) {
   EXPECT_EQ(result.finished->unparsable_lines(), 0);
   EXPECT_EQ(result.finished->target_exit_code(), 0);
   RecordProperty("agent_cpu_us", static_cast<int>(result.finished->agent_cpu_us()));
+  RecordProperty("target_cpu_us", static_cast<int>(result.finished->target().user_us() +
+                                                   result.finished->target().system_us()));
   RecordProperty("engine_cpu_us", static_cast<int>(result.finished->engine_cpu_us()));
+  EXPECT_GT(result.finished->target().user_us(), 0);
   EXPECT_TRUE(OwnContainers().empty());  // removed before the run is over
 }
 
@@ -33,7 +36,7 @@ TEST_F(ContainerTest, TheTargetGetsWhatTheContractSays) {
   ASSERT_TRUE(result.finished) << result.status.error_message();
   EXPECT_THAT(
       result.finished->target_stderr(),
-      AllOf(HasSubstr("CONCURRENCY 4"), HasSubstr("ca a certificate"),
+      AllOf(HasSubstr("CONCURRENCY 10"), HasSubstr("ca a certificate"),
             HasSubstr("SSL_CERT_FILE /etc/fetchbench-ca.pem"),
             HasSubstr("resolv nameserver 10.9.8.7"), HasSubstr("uid 65534 nofile 1234"),
             HasSubstr("root read-only tmp writable"), HasSubstr("CapEff:\t0000000000000000")));
