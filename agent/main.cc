@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "agent/process/cpu_list.h"
 #include "agent/server.h"
 #include "common/log.h"
+#include "common/standard_streams.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -88,8 +88,8 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
     return kExitUsage;
   }
   const boost::json::object ready = {{"listen", (*server)->address()}};
-  fmt::print("{}\n", boost::json::serialize(ready));
-  std::fflush(stdout);
+  const absl::Status told = WriteText(STDOUT_FILENO, boost::json::serialize(ready) + "\n");
+  if (!told.ok()) spdlog::warn("standard output: {}", std::string(told.message()));
   spdlog::info("listening on {}", (*server)->address());
   int number = 0;
   sigwait(&signals, &number);
@@ -105,6 +105,7 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
 int main(int argc, char** argv) {
   using namespace fetchbench;         // NOLINT(google-build-using-namespace)
   using namespace fetchbench::agent;  // NOLINT(google-build-using-namespace)
+  OpenStandardStreams();
   const ParsedOptions parsed = ParseOptions(argc, argv, FETCHBENCH_VERSION);
   if (!parsed.options) return parsed.exit_code;
   const Options& options = *parsed.options;

@@ -7,12 +7,12 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/standard_streams.h"
 #include "coordinator/cli/agents_command.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
@@ -24,6 +24,17 @@
 
 namespace fetchbench::coordinator {
 namespace {
+
+void Complain(const std::string& what) {
+  WriteText(STDERR_FILENO, fmt::format("coordinator: {}\n", what)).IgnoreError();
+}
+
+ExitCode Print(const std::string& text) {
+  const absl::Status written = WriteText(STDOUT_FILENO, text);
+  if (written.ok()) return ExitCode::kDone;
+  Complain("standard output: " + std::string(written.message()));
+  return ExitCode::kInternalError;
+}
 
 ExitCode RunRun(const RunOptions& options) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
@@ -49,11 +60,9 @@ ExitCode RunRun(const RunOptions& options) {
 ExitCode RunCommand(const Options& options) {
   switch (options.command) {
     case Command::kPrintText:
-      fmt::print("{}", options.text);
-      return ExitCode::kDone;
+      return Print(options.text);
     case Command::kTargets:
-      fmt::print("{}", TargetsText());
-      return ExitCode::kDone;
+      return Print(TargetsText());
     case Command::kRun:
       return RunRun(options.run);
     case Command::kAgents:
@@ -70,19 +79,21 @@ ExitCode RunCommand(const Options& options) {
 }  // namespace fetchbench::coordinator
 
 int main(int argc, char** argv) {
-  using namespace fetchbench::coordinator;  // NOLINT(google-build-using-namespace): main only
+  using namespace fetchbench;               // NOLINT(google-build-using-namespace): main only
+  using namespace fetchbench::coordinator;  // NOLINT(google-build-using-namespace)
+  OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto options = ParseOptions(arguments, ProcessEnvironment(), KnownTargets());
   if (!options.ok()) {
-    fmt::print(stderr, "coordinator: {}\n", std::string(options.status().message()));
+    Complain(std::string(options.status().message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {
     return static_cast<int>(RunCommand(*options));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "coordinator: internal error: {}\n", e.what());
+    Complain(fmt::format("internal error: {}", e.what()));
     return static_cast<int>(ExitCode::kInternalError);
   }
 }

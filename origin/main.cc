@@ -8,8 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
-#include <cstdio>
+#include <string>
 
+#include "common/standard_streams.h"
 #include "origin/origin.h"
 
 namespace {
@@ -60,8 +61,9 @@ int Serve(const Options& options) {
   signals.async_wait([&origin](const boost::system::error_code& ec, int) {
     if (!ec) (*origin)->Stop();
   });
-  fmt::print("{{\"control\":\"{}\"}}\n", (*origin)->control_url());
-  std::fflush(stdout);
+  const absl::Status told = fetchbench::WriteText(
+      STDOUT_FILENO, fmt::format("{{\"control\":\"{}\"}}\n", (*origin)->control_url()));
+  if (!told.ok()) spdlog::warn("standard output: {}", std::string(told.message()));
   (*origin)->Run();
   return 0;
 }
@@ -69,6 +71,7 @@ int Serve(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fetchbench::OpenStandardStreams();
   spdlog::set_default_logger(spdlog::stderr_logger_mt("origin"));
   CLI::App app("The simulated web: DNS, HTTP and HTTPS for any host name, by a seeded profile.",
                "fetchbench-origin");

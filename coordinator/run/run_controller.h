@@ -58,7 +58,7 @@ class RunController {
   void StopChildren(bool hurry);
   Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
   ExitCode ExitCodeOf(const EngineEnd& end, const Summary& summary) const;
-  void Print(const Summary& summary) const;
+  absl::Status Print(const Summary& summary) const;
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 
@@ -71,6 +71,7 @@ class RunController {
   RunIdentity identity_;
   std::optional<RunFolder> folder_;
   std::optional<SimulatedWeb> web_;
+  std::string origin_trouble_;  // why it gave no figures at the end
   std::optional<LocalAgent> local_agent_;
   std::shared_ptr<RunEngine> engine_;
   std::unique_ptr<UrlSpool> spool_;

@@ -33,6 +33,7 @@ class Marker {
   std::vector<Mark> Find() && {
     MarkEnd();
     MarkLedger();
+    MarkOriginGone();
     MarkOriginLateness();
     MarkHosts();
     MarkConcurrency();
@@ -48,6 +49,7 @@ class Marker {
 
   void MarkEnd();
   void MarkLedger();
+  void MarkOriginGone();
   void MarkOriginLateness();
   void MarkHosts();
   void MarkConcurrency();
@@ -91,6 +93,12 @@ void Marker::MarkLedger() {
     Add("ledger_unbalanced", fmt::format("{} records were stored, but {} summed up", l.recorded,
                                          s_.measured.total_urls));
   }
+}
+
+void Marker::MarkOriginGone() {
+  if (s_.origin_trouble.empty()) return;
+  Add("origin_gone", "the simulated web was not there at the end, and failures may be its own: " +
+                         s_.origin_trouble);
 }
 
 void Marker::MarkOriginLateness() {

@@ -187,6 +187,7 @@ struct Summary {
   Cost cost;
   std::vector<AgentSummary> agents;
   std::optional<OriginSummary> origin;  // with --web sim
+  std::string origin_trouble;           // why there is none, of a run that met one
   uint64_t invalid_lines = 0;  // lines of the list that were no URL (recorded as invalid_url)
   double coordinator_cpu_busy_max_fraction = 0;  // of any one second, this host; 0: not measured
   std::vector<Mark> marks;                       // filled from FindMarks()

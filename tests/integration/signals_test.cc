@@ -46,6 +46,39 @@ TEST_F(SignalsTest, CtrlCTwiceStopsAtOnceAndLeavesNothingRunning) {
   EXPECT_THAT(StillAlive(children), IsEmpty());
 }
 
+TEST_F(SignalsTest, ATerminalThatHangsUpIsLikeCtrlCHoweverOftenItSaysSo) {
+  const auto run = LongRun();
+  const auto children = Descendants(run->pid());
+  run->Signal(SIGHUP);
+  run->Signal(SIGHUP);
+  EXPECT_EQ(run->WaitForExit(), 130) << run->error();
+  EXPECT_THAT(StillAlive(children), IsEmpty());
+  ExpectBalanced();
+  EXPECT_EQ(Summary().at("end").as_string(), "interrupted");
+}
+
+TEST_F(SignalsTest, UnderNohupAHangUpIsNone) {
+  std::vector<std::string> command{"/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"};
+  for (const std::string& word : Command({"--format", "plain"})) command.push_back(word);
+  Program run(command);
+  run.Write("h1.example\n");
+  ASSERT_TRUE(run.WaitForError("Web:"));
+  run.Signal(SIGHUP);
+  run.CloseInput();
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+}
+
+TEST_F(SignalsTest, AnOriginThatDiesMarksTheRun) {
+  const auto run = LongRun({"--limit", "200"});
+  for (const pid_t pid : Descendants(run->pid())) {
+    if (ProgramOf(pid) == Bin("fetchbench-origin")) kill(pid, SIGKILL);
+  }
+  EXPECT_EQ(run->WaitForExit(), 0) << run->error();
+  ExpectBalanced();
+  EXPECT_THAT(boost::json::serialize(Summary().at("marks")),
+              testing::AllOf(HasSubstr("origin_gone"), HasSubstr("signal 9")));
+}
+
 TEST_F(SignalsTest, CtrlCWorksWhileTheListIsStillComing) {
   Program run(Command({}));
   run.Write("h1.example\n");
