@@ -7,8 +7,10 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/clock.h"
@@ -49,11 +51,15 @@ ExitCode RunRun(const RunOptions& options) {
   net::io_context loop(1);
   RunController controller(loop, options, clock, display, stdout_style);
   ExitCode code = ExitCode::kInternalError;
-  net::co_spawn(loop, controller.Run(), [&code](std::exception_ptr e, ExitCode result) {
-    if (!e) code = result;
+  std::exception_ptr failure;
+  net::co_spawn(loop, controller.Run(), [&](std::exception_ptr e, ExitCode result) {
+    failure = std::move(e);
+    code = result;
+    if (failure) loop.stop();  // what else runs on it waits for an end that will not come
   });
   loop.run();
   spdlog::shutdown();
+  if (failure) std::rethrow_exception(failure);
   return code;
 }
 

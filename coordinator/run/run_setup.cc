@@ -86,7 +86,9 @@ Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement, std::string log_level,
                                                  Stopped stopped) {
   // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
-  std::string folder = std::filesystem::temp_directory_path().string() + "/fetchbench-XXXXXX";
+  std::error_code no_folder;  // TMPDIR may name anything
+  const std::string temporary = std::filesystem::temp_directory_path(no_folder).string();
+  std::string folder = (no_folder ? "/tmp" : temporary) + "/fetchbench-XXXXXX";
   if (folder.size() > 80) folder = "/tmp/fetchbench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,

@@ -177,6 +177,12 @@ TEST_F(RunTest, AFolderThatCannotBeWrittenIsSaid) {
   EXPECT_THAT(run.error(), HasSubstr("/proc/x"));
 }
 
+TEST_F(RunTest, ATemporaryFolderThatIsNotThereStopsNothing) {
+  const auto run = Run(List(10), {}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(exit_, 0) << run->error();
+  ExpectBalanced();
+}
+
 TEST_F(RunTest, LeavesNoProcessBehind) {
   Program run(Command({"--concurrency", "10", "--format", "plain"}, "sim:published"));
   run.Write(List(20));
