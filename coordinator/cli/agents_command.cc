@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -118,7 +117,8 @@ absl::Status Cancel(const std::string& address, const std::string& run_id) {
 ExitCode Print(const std::string& text, ExitCode code) {
   const absl::Status written = WriteText(STDOUT_FILENO, text);
   if (written.ok()) return code;
-  spdlog::error("standard output: {}", std::string(written.message()));
+  const std::string why(written.message());
+  WriteText(STDERR_FILENO, "coordinator: standard output: " + why + "\n").IgnoreError();
   return ExitCode::kInternalError;
 }
 

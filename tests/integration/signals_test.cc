@@ -14,11 +14,12 @@ using ::testing::SizeIs;
 class SignalsTest : public RunFixture {
  protected:
   // A run that takes long, already under way: its first records are printed.
-  std::unique_ptr<Program> LongRun(const std::vector<std::string>& options = {}) {
+  std::unique_ptr<Program> LongRun(const std::vector<std::string>& options = {},
+                                   int urls = 20'000) {
     std::vector<std::string> all{"--concurrency", "20", "--format", "plain"};
     all.insert(all.end(), options.begin(), options.end());
     auto run = std::make_unique<Program>(Command(all, "sim:published"));
-    run->Write(List(20'000));
+    run->Write(List(urls));
     run->CloseInput();
     EXPECT_TRUE(run->WaitForOutput("\n")) << run->error();
     return run;
@@ -69,12 +70,13 @@ TEST_F(SignalsTest, UnderNohupAHangUpIsNone) {
 }
 
 TEST_F(SignalsTest, AnOriginThatDiesMarksTheRun) {
-  const auto run = LongRun({"--limit", "200"});
+  const auto run = LongRun({}, 500);
   for (const pid_t pid : Descendants(run->pid())) {
     if (ProgramOf(pid) == Bin("fetchbench-origin")) kill(pid, SIGKILL);
   }
   EXPECT_EQ(run->WaitForExit(), 0) << run->error();
   ExpectBalanced();
+  EXPECT_THAT(run->error(), HasSubstr("no figures from the origin"));
   EXPECT_THAT(boost::json::serialize(Summary().at("marks")),
               testing::AllOf(HasSubstr("origin_gone"), HasSubstr("signal 9")));
 }
