@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "agent/server.h"
 #include "common/docker/engine_address.h"
 #include "common/log.h"
+#include "common/standard_streams.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -97,8 +97,8 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
     return kExitUsage;
   }
   const boost::json::object ready = {{"listen", (*server)->address()}};
-  fmt::print("{}\n", boost::json::serialize(ready));
-  std::fflush(stdout);
+  const absl::Status told = WriteText(STDOUT_FILENO, boost::json::serialize(ready) + "\n");
+  if (!told.ok()) spdlog::warn("standard output: {}", std::string(told.message()));
   spdlog::info("listening on {}", (*server)->address());
   int number = 0;
   sigwait(&signals, &number);
@@ -114,6 +114,7 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
 int main(int argc, char** argv) {
   using namespace fetchbench;         // NOLINT(google-build-using-namespace)
   using namespace fetchbench::agent;  // NOLINT(google-build-using-namespace)
+  OpenStandardStreams();
   const ParsedOptions parsed = ParseOptions(argc, argv, FETCHBENCH_VERSION);
   if (!parsed.options) return parsed.exit_code;
   const Options& options = *parsed.options;

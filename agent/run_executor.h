@@ -28,8 +28,9 @@ struct RunLimits {
   std::chrono::milliseconds hang_grace{30'000};
   // From SIGTERM to SIGKILL; its last records are taken in that time.
   std::chrono::milliseconds terminate_grace{2'000};
-  // For a target to end after its input was closed and all URLs were answered.
-  std::chrono::milliseconds exit_grace{5'000};
+  // For a target to end after its input was closed and all URLs were answered. Long, because some
+  // runtimes wait for name look-ups that got no answer (libuv joins its threads: 10 s).
+  std::chrono::milliseconds exit_grace{15'000};
 };
 
 struct RunSettings {

@@ -6,12 +6,13 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
 #include "coordinator/cli/exit_code.h"
@@ -27,6 +28,17 @@
 
 namespace fetchbench::coordinator {
 namespace {
+
+void Complain(const std::string& what) {
+  WriteText(STDERR_FILENO, fmt::format("coordinator: {}\n", what)).IgnoreError();
+}
+
+ExitCode Print(const std::string& text) {
+  const absl::Status written = WriteText(STDOUT_FILENO, text);
+  if (written.ok()) return ExitCode::kDone;
+  Complain("standard output: " + std::string(written.message()));
+  return ExitCode::kInternalError;
+}
 
 ExitCode RunRun(const RunOptions& options) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
@@ -51,8 +63,7 @@ ExitCode ListTargets(const TargetRegistry& targets) {
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
-      fmt::print("{}", options.text);
-      return ExitCode::kDone;
+      return Print(options.text);
     case Command::kTargets:
       return ListTargets(targets);
     case Command::kRun:
@@ -75,7 +86,9 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
 }  // namespace fetchbench::coordinator
 
 int main(int argc, char** argv) {
-  using namespace fetchbench::coordinator;  // NOLINT(google-build-using-namespace): main only
+  using namespace fetchbench;               // NOLINT(google-build-using-namespace): main only
+  using namespace fetchbench::coordinator;  // NOLINT(google-build-using-namespace)
+  OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -85,13 +98,13 @@ int main(int argc, char** argv) {
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.
     ReportProblems(targets);
-    fmt::print(stderr, "coordinator: {}\n", std::string(options.status().message()));
+    Complain(std::string(options.status().message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {
     return static_cast<int>(RunCommand(*options, targets));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "coordinator: internal error: {}\n", e.what());
+    Complain(fmt::format("internal error: {}", e.what()));
     return static_cast<int>(ExitCode::kInternalError);
   }
 }

@@ -11,9 +11,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
-#include <cstdio>
+#include <string>
 
 #include "common/spawn.h"
+#include "common/standard_streams.h"
 #include "origin/origin.h"
 
 namespace {
@@ -90,8 +91,9 @@ int Serve(const Options& options) {
     fetchbench::Spawn((*origin)->io().get_executor(), "watching standard input",
                       StopAtEof(input, **origin));
   }
-  fmt::print("{{\"control\":\"{}\"}}\n", (*origin)->control_url());
-  std::fflush(stdout);
+  const absl::Status told = fetchbench::WriteText(
+      STDOUT_FILENO, fmt::format("{{\"control\":\"{}\"}}\n", (*origin)->control_url()));
+  if (!told.ok()) spdlog::warn("standard output: {}", std::string(told.message()));
   (*origin)->Run();
   return 0;
 }
@@ -99,6 +101,7 @@ int Serve(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fetchbench::OpenStandardStreams();
   spdlog::set_default_logger(spdlog::stderr_logger_mt("origin"));
   CLI::App app("The simulated web: DNS, HTTP and HTTPS for any host name, by a seeded profile.",
                "fetchbench-origin");

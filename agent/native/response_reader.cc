@@ -88,6 +88,7 @@ std::size_t ResponseReader::Parser::on_body_impl(string_view body, error_code& e
 
 void ResponseReader::Parser::on_chunk_header_impl(std::uint64_t, string_view extensions,
                                                   error_code& ec) {
+  chunks_begun = true;
   // In a quoted string Beast lets line feeds pass.
   if (extensions.find('\n') != string_view::npos) ec = http::error::bad_chunk_extension;
 }
@@ -182,7 +183,8 @@ void ResponseReader::FeedBody(std::string_view bytes, error_code& ec) {
     joined = std::exchange(pending_, {});
     joined += bytes;
     // Beast asserts that it is not asked about the same last chunk again before all of it is there.
-    if (joined.size() < kLastChunk && joined[0] == '0') {
+    // Only a first chunk line begins with its size, a later one with the CRLF of the chunk before.
+    if (joined.size() < kLastChunk && joined[0] == '0' && !parser_->chunks_begun) {
       pending_ = std::move(joined);
       return;
     }

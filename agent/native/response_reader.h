@@ -58,6 +58,7 @@ class ResponseReader {
     int status = 0;
     int version = 0;
     uint64_t body_bytes = 0;
+    bool chunks_begun = false;
     std::string location;
 
    private:

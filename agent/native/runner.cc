@@ -13,9 +13,9 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,11 +23,16 @@
 #include "agent/native/stop_event.h"
 #include "agent/native/url_reader.h"
 #include "agent/native/worker.h"
+#include "common/standard_streams.h"
 
 namespace fetchbench::native {
 namespace {
 
 constexpr int kInternalError = 1;
+
+void Complain(const std::string& what) {
+  WriteText(STDERR_FILENO, fmt::format("fetchbench-native: {}\n", what)).IgnoreError();
+}
 constexpr int kUsageError = 2;
 constexpr int kSignalBase = 128;
 constexpr size_t kMinQueue = 16;
@@ -211,7 +216,7 @@ int Run::Execute(int signals) {
   closer.join();
   const std::lock_guard lock(mutex_);
   if (failure_.empty()) return code;
-  fmt::print(stderr, "fetchbench-native: {}\n", failure_);
+  Complain(failure_);
   return kInternalError;
 }
 
@@ -220,12 +225,12 @@ int Run::Execute(int signals) {
 int RunTarget(const Options& options) {
   const int signals = OpenSignals();
   if (signals < 0) {
-    fmt::print(stderr, "fetchbench-native: cannot watch for signals\n");
+    Complain("cannot watch for signals");
     return kInternalError;
   }
   Run run(options);
   if (const absl::Status s = run.Prepare(); !s.ok()) {
-    fmt::print(stderr, "fetchbench-native: {}\n", std::string(s.message()));
+    Complain(std::string(s.message()));
     return absl::IsInternal(s) ? kInternalError : kUsageError;
   }
   const int code = run.Execute(signals);

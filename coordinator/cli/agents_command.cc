@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <cstdio>
 #include <future>
 #include <memory>
 
 #include "common/grpc_client_stream.h"
 #include "common/record_line.h"
+#include "common/standard_streams.h"
 #include "common/status_util.h"
 #include "coordinator/run/agent_session.h"
 #include "coordinator/ui/human_numbers.h"
@@ -112,16 +113,26 @@ absl::Status Cancel(const std::string& address, const std::string& run_id) {
   return result;
 }
 
+// `code`, or another when the text could not be printed.
+ExitCode Print(const std::string& text, ExitCode code) {
+  const absl::Status written = WriteText(STDOUT_FILENO, text);
+  if (written.ok()) return code;
+  const std::string why(written.message());
+  WriteText(STDERR_FILENO, "coordinator: standard output: " + why + "\n").IgnoreError();
+  return ExitCode::kInternalError;
+}
+
 }  // namespace
 
 ExitCode ListAgents(const std::vector<std::string>& addresses) {
   const std::vector<Described> agents = DescribeAll(addresses);
   ExitCode code = ExitCode::kDone;
+  std::string text;
   for (size_t i = 0; i < agents.size(); ++i) {
-    fmt::print("{}\n", Harmless(RowOf(addresses[i], agents[i])));
+    text += Harmless(RowOf(addresses[i], agents[i])) + "\n";
     if (!agents[i].ok()) code = ExitCode::kIncomplete;
   }
-  return code;
+  return Print(text, code);
 }
 
 ExitCode CancelRuns(const std::vector<std::string>& addresses) {
@@ -141,7 +152,8 @@ ExitCode CancelRuns(const std::vector<std::string>& addresses) {
                          agents[i]->busy_run_id(), std::string(s.message()));
       code = ExitCode::kIncomplete;
     }
-    fmt::print("{}\n", Harmless(said));
+    if (const ExitCode printed = Print(Harmless(said) + "\n", code); printed != code)
+      return printed;
   }
   return code;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "common/standard_streams.h"
 #include "coordinator/input/import_urls.h"
 #include "coordinator/input/url_list.h"
 
@@ -28,7 +29,7 @@ bool WriteAll(std::string& out) {
 }
 
 ExitCode Complain(ExitCode code, std::string_view text) {
-  fmt::print(stderr, "coordinator: {}\n", text);
+  WriteText(STDERR_FILENO, fmt::format("coordinator: {}\n", text)).IgnoreError();
   return code;
 }
 

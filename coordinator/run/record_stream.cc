@@ -98,6 +98,10 @@ bool RecordStream::Write(std::string_view bytes) {
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t n = write(fd_, bytes.data(), std::min(bytes.size(), chunk_bytes_));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n < 0 && errno == EPIPE) {
+      callbacks_.broken(absl::CancelledError("nobody reads standard output any more"));
+      return false;
+    }
     if (n < 0) {
       callbacks_.broken(FromErrno(errno, "writing records to standard output"));
       return false;

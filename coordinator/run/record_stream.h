@@ -24,7 +24,7 @@ class RecordStream {
 
   struct Callbacks {
     std::function<void(size_t records)> written;  // on the stream's thread
-    std::function<void(absl::Status)> broken;  // once: nobody reads any more, or the disk is full
+    std::function<void(absl::Status)> broken;     // once: Cancelled when nobody reads any more
   };
 
   RecordStream(int fd, Style style, TextStyle text_style, Callbacks callbacks);

@@ -1,7 +1,7 @@
 #include "coordinator/run/run_controller.h"
 
 #include <fmt/format.h>
-#include <poll.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <climits>
 #include <cstdlib>
 #include <future>
 #include <random>
 
+#include "common/standard_streams.h"
 #include "coordinator/cli/settings.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/summary/marks.h"
@@ -23,7 +23,7 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
-constexpr int kHurriedPrintMs = 1000;
+constexpr std::chrono::milliseconds kHurriedPrint{1000};
 constexpr std::chrono::milliseconds kRemoveLimit{1500};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
@@ -49,7 +49,14 @@ RunController::RunController(net::io_context& loop, const RunOptions& options, c
       loaded_(loop.get_executor()),
       signals_(loop, SIGINT, SIGTERM),
       duration_timer_(loop),
-      progress_timer_(loop) {}
+      progress_timer_(loop) {
+  // A terminal that hangs up is a user that goes away; under nohup it is none.
+  struct sigaction hang_up {};
+  if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) {
+    boost::system::error_code ignored;
+    signals_.add(SIGHUP, ignored);
+  }
+}
 
 Task<> RunController::Run() {
   net::co_spawn(loop_, WatchSignals(), net::detached);
@@ -299,6 +306,8 @@ Task<> RunController::WatchSignals() {
   while (!over_) {
     auto [error, number] = co_await signals_.async_wait(kAsTuple);
     if (error || over_) co_return;
+    // A hang-up may come twice, from the shell and from the kernel.
+    if (interrupted_ && number == SIGHUP) continue;
     if (interrupted_) {
       // Children die with this thread; nothing else is waited for.
       display_.Finish(LastFrame::kKeep);
@@ -371,7 +380,11 @@ Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
   if (!web_ || !feeding_ || (hurry && !web_->is_own())) co_return std::nullopt;
   auto summary = co_await web_->client->RunStatistics(identity_.run_id);
   if (!summary.ok()) {
-    spdlog::warn("no figures from the origin: {}", std::string(summary.status().message()));
+    origin_trouble_ = std::string(summary.status().message());
+    if (const auto ended = web_->process ? web_->process->Ended() : std::nullopt) {
+      origin_trouble_ = "it ended during the run, " + *ended;
+    }
+    spdlog::warn("no figures from the origin: {}", origin_trouble_);
     co_return std::nullopt;
   }
   co_return *std::move(summary);
@@ -404,6 +417,7 @@ Summary RunController::Summarise(const EngineEnd& end, std::optional<OriginSumma
   }
   s.cost.coordinator_cpu_us = ProcessCpuUs();
   s.origin = std::move(origin);
+  s.origin_trouble = origin_trouble_;
   if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
   for (const AgentSummary& agent : s.agents) {
     if (!agent.lost && agent.reconnects == 0) continue;
@@ -437,17 +451,11 @@ ExitCode RunController::ExitCodeOf(const EngineEnd& end, const Summary& summary)
 }
 
 // Interrupted: waits a second at most for a reader that does not read; summary.json has it all.
-void RunController::Print(const Summary& summary) const {
+absl::Status RunController::Print(const Summary& summary) const {
   const std::string text = RenderSummary(summary, options_.format, stdout_style_);
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    pollfd waiting{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
-    if (interrupted_ && poll(&waiting, 1, kHurriedPrintMs) == 0) return;
-    const ssize_t n = write(STDOUT_FILENO, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody reads any more
-    rest.remove_prefix(static_cast<size_t>(n));
-  }
+  if (!interrupted_) return WriteText(STDOUT_FILENO, text);
+  WriteText(STDOUT_FILENO, text, kHurriedPrint).IgnoreError();
+  return absl::OkStatus();
 }
 
 // An error after the engine is there, and before anything runs.
@@ -487,9 +495,13 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
   if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
   signals_.clear();  // from here on Ctrl-C ends the program as it would end any other
-  if (feeding_ && !presentation_.quiet) Print(summary);
   result_.error = end.error;
   result_.summary = summary;
+  const absl::Status printed = feeding_ && !presentation_.quiet ? Print(summary) : absl::OkStatus();
+  if (!printed.ok()) {
+    display_.Log("coordinator: standard output: " + std::string(printed.message()));
+    co_return ExitCode::kInternalError;
+  }
   co_return store_failed ? ExitCode::kInternalError : ExitCodeOf(end, summary);
 }
 

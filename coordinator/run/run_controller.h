@@ -72,7 +72,7 @@ class RunController {
   Task<> StopChildren(bool hurry);
   Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
   ExitCode ExitCodeOf(const EngineEnd& end, const Summary& summary) const;
-  void Print(const Summary& summary) const;
+  absl::Status Print(const Summary& summary) const;
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 
@@ -87,6 +87,7 @@ class RunController {
   RunIdentity identity_;
   std::optional<RunFolder> folder_;
   std::optional<SimulatedWeb> web_;
+  std::string origin_trouble_;  // why it gave no figures at the end
   std::optional<LocalAgent> local_agent_;
   v1::TargetSpec target_;                 // as agents were asked to prepare it
   std::vector<AgentProgress> preparing_;  // rows of the display before the agents run

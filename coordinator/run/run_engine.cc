@@ -276,7 +276,9 @@ void RunEngine::OnStoreFailed(absl::Status why) {
 }
 
 void RunEngine::OnStreamBroken(const absl::Status& why) {
-  Stop(RunEnd::kInterrupted, std::string(why.message()));
+  if (!absl::IsCancelled(why) && error_.ok()) error_ = why;
+  Stop(absl::IsCancelled(why) ? RunEnd::kInterrupted : RunEnd::kIncomplete,
+       std::string(why.message()));
 }
 
 void RunEngine::Stop(RunEnd end, std::string reason) {

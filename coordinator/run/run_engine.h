@@ -28,7 +28,7 @@ struct EngineOptions {
   AgentSessionLimits session;
   int64_t timeout_us = 0;
   // After the last record, for the agents to say how the target ended.
-  std::chrono::milliseconds finish_wait{10'000};
+  std::chrono::milliseconds finish_wait{20'000};
   // After the last record, before the targets are told that no URL will come: what they still hold
   // on to then shows in what the origin sees.
   std::chrono::milliseconds linger{0};

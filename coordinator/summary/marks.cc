@@ -45,7 +45,7 @@ class Marker {
   std::vector<Mark> Find() && {
     MarkEnd();
     MarkLedger();
-    MarkOriginSilence();
+    MarkOriginGone();
     MarkOriginLateness();
     MarkHosts();
     MarkConcurrency();
@@ -61,7 +61,7 @@ class Marker {
 
   void MarkEnd();
   void MarkLedger();
-  void MarkOriginSilence();
+  void MarkOriginGone();
   void MarkOriginLateness();
   void MarkHosts();
   void MarkConcurrency();
@@ -107,12 +107,10 @@ void Marker::MarkLedger() {
   }
 }
 
-// Nobody else can tell that the origin broke down half-way: to the target, its web just fails.
-void Marker::MarkOriginSilence() {
-  const bool asked = s_.end == RunEnd::kComplete || s_.end == RunEnd::kDuration;
-  if (s_.facts.web != "sim" || s_.origin || !asked) return;
-  Add("origin_silent",
-      "the origin did not say what it saw of this run: it may have been away for a part of it");
+void Marker::MarkOriginGone() {
+  if (s_.origin_trouble.empty()) return;
+  Add("origin_gone", "the simulated web was not there at the end, and failures may be its own: " +
+                         s_.origin_trouble);
 }
 
 void Marker::MarkOriginLateness() {

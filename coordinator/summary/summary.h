@@ -203,6 +203,7 @@ struct Summary {
   Cost cost;
   std::vector<AgentSummary> agents;
   std::optional<OriginSummary> origin;  // with --web sim
+  std::string origin_trouble;           // why there is none, of a run that met one
   uint64_t invalid_lines = 0;  // lines of the list that were no URL (recorded as invalid_url)
   std::vector<Mark> marks;     // filled from FindMarks()
 };

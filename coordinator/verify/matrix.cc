@@ -90,6 +90,7 @@ std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<DeclaredDeviation>& declared) {
   std::vector<std::string> stale;
   for (const DeclaredDeviation& deviation : declared) {
+    if (deviation.sometimes) continue;
     for (const std::string& pattern : deviation.behaviours) {
       bool known = false;
       if (Happened(deviation, pattern, names, cells, known)) continue;

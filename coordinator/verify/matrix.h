@@ -14,6 +14,7 @@ struct DeclaredDeviation {
   std::vector<std::string> observed = {};    // tokens of findings
   std::string why = {};
   std::string reference = {};
+  bool sometimes = false;  // a race: it does not happen in every run
 };
 
 enum class Verdict { kPass, kDeviation, kFail, kNotRun };

@@ -104,6 +104,7 @@ absl::StatusOr<OneRun> RunList(RunOptions options, const std::vector<std::string
 struct Judged {
   std::vector<std::vector<Finding>> findings;  // as the behaviours
   std::string runtime;
+  std::string libc;
 };
 
 absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
@@ -129,6 +130,7 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
   asked.user_agent = options.user_agent;
   Judged judged;
   judged.runtime = RuntimeText(run->summary.facts);
+  judged.libc = run->summary.facts.libc;
   for (size_t i = 0; i < behaviours.size(); ++i) {
     judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
   }
@@ -188,10 +190,12 @@ absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
   return absl::OkStatus();
 }
 
-std::vector<DeclaredDeviation> DeclaredBy(const TargetInfo& target) {
+// Those that hold with the C library that ran.
+std::vector<DeclaredDeviation> DeclaredBy(const TargetInfo& target, const std::string& libc) {
   std::vector<DeclaredDeviation> declared;
   for (const Deviation& d : target.deviations) {
-    declared.push_back({d.behaviours, d.observed, d.why, d.reference});
+    if (!d.libc.empty() && !libc.starts_with(d.libc)) continue;
+    declared.push_back({d.behaviours, d.observed, d.why, d.reference, d.sometimes});
   }
   return declared;
 }
@@ -200,7 +204,6 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
                   const RunOne& run_one) {
   RunOptions base = plan.run;
   base.target = target;
-  const std::vector<DeclaredDeviation> declared = DeclaredBy(target);
   std::vector<Behaviour> played;
   std::vector<size_t> where;
   for (size_t i = 0; i < plan.behaviours.size(); ++i) {
@@ -208,16 +211,23 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     played.push_back(plan.behaviours[i]);
     where.push_back(i);
   }
+  std::string libc;
+  std::vector<std::vector<Finding>> findings;
   if (!played.empty()) {
     auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
     if (!judged.ok()) return judged.status();
-    column.runtime = judged->runtime;
     if (absl::Status s = LookAgain(base, played, *judged, run_one); !s.ok()) return s;
-    for (size_t i = 0; i < played.size(); ++i) {
-      column.cells[where[i]] = MakeCell(played[i].name, std::move(judged->findings[i]), declared);
-    }
+    column.runtime = judged->runtime;
+    libc = judged->libc;
+    findings = std::move(judged->findings);
   }
-  return CheckResources(plan, base, declared, column, run_one);
+  const std::vector<DeclaredDeviation> declared = DeclaredBy(target, libc);
+  for (size_t i = 0; i < played.size(); ++i) {
+    column.cells[where[i]] = MakeCell(played[i].name, std::move(findings[i]), declared);
+  }
+  if (absl::Status s = CheckResources(plan, base, declared, column, run_one); !s.ok()) return s;
+  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -247,7 +257,6 @@ absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo
     column.not_run = std::string(status.message());
     return column;
   }
-  column.stale = FindStale(rows.behaviours, column.cells, DeclaredBy(target));
   return column;
 }
 

@@ -56,18 +56,13 @@ TEST(MarksTest, LateOriginIsNamedWithItsFigure) {
   EXPECT_THAT(OnlyText(s), HasSubstr("7.1 ms"));
 }
 
-TEST(MarksTest, AnOriginThatCannotBeAskedAtTheEndIsSaid) {
+TEST(MarksTest, AnOriginThatCannotBeAskedAtTheEndIsSaidWithTheReason) {
   Summary s = GoodRun();
-  s.facts.web = "sim";
-  EXPECT_THAT(Names(s), IsEmpty());
-  s.origin.reset();
-  EXPECT_THAT(Names(s), ElementsAre("origin_silent"));
-  s.end = RunEnd::kInterrupted;  // then it is not asked in any case
-  EXPECT_THAT(Names(s), ElementsAre("partial"));
-  s = GoodRun();
-  s.facts.web = "internet";
   s.origin.reset();
   EXPECT_THAT(Names(s), IsEmpty());
+  s.origin_trouble = "it ended during the run, killed by signal 9";
+  EXPECT_THAT(Names(s), ElementsAre("origin_gone"));
+  EXPECT_THAT(OnlyText(s), HasSubstr("signal 9"));
 }
 
 TEST(MarksTest, BusyOtherCpuNamesTheAgent) {

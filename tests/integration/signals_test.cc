@@ -14,11 +14,12 @@ using ::testing::SizeIs;
 class SignalsTest : public RunFixture {
  protected:
   // A run that takes long, already under way: its first records are printed.
-  std::unique_ptr<Program> LongRun(const std::vector<std::string>& options = {}) {
+  std::unique_ptr<Program> LongRun(const std::vector<std::string>& options = {},
+                                   int urls = 20'000) {
     std::vector<std::string> all{"--concurrency", "20", "--format", "plain"};
     all.insert(all.end(), options.begin(), options.end());
     auto run = std::make_unique<Program>(Command(all, "sim:published"));
-    run->Write(List(20'000));
+    run->Write(List(urls));
     run->CloseInput();
     EXPECT_TRUE(run->WaitForOutput("\n")) << run->error();
     return run;
@@ -44,6 +45,40 @@ TEST_F(SignalsTest, CtrlCTwiceStopsAtOnceAndLeavesNothingRunning) {
   run->Signal(SIGINT);
   EXPECT_EQ(run->WaitForExit(), 130) << run->error();
   EXPECT_THAT(StillAlive(children), IsEmpty());
+}
+
+TEST_F(SignalsTest, ATerminalThatHangsUpIsLikeCtrlCHoweverOftenItSaysSo) {
+  const auto run = LongRun();
+  const auto children = Descendants(run->pid());
+  run->Signal(SIGHUP);
+  run->Signal(SIGHUP);
+  EXPECT_EQ(run->WaitForExit(), 130) << run->error();
+  EXPECT_THAT(StillAlive(children), IsEmpty());
+  ExpectBalanced();
+  EXPECT_EQ(Summary().at("end").as_string(), "interrupted");
+}
+
+TEST_F(SignalsTest, UnderNohupAHangUpIsNone) {
+  std::vector<std::string> command{"/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"};
+  for (const std::string& word : Command({"--format", "plain"})) command.push_back(word);
+  Program run(command);
+  run.Write("h1.example\n");
+  ASSERT_TRUE(run.WaitForError("Web:"));
+  run.Signal(SIGHUP);
+  run.CloseInput();
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+}
+
+TEST_F(SignalsTest, AnOriginThatDiesMarksTheRun) {
+  const auto run = LongRun({}, 500);
+  for (const pid_t pid : Descendants(run->pid())) {
+    if (ProgramOf(pid) == Bin("fetchbench-origin")) kill(pid, SIGKILL);
+  }
+  EXPECT_EQ(run->WaitForExit(), 0) << run->error();
+  ExpectBalanced();
+  EXPECT_THAT(run->error(), HasSubstr("no figures from the origin"));
+  EXPECT_THAT(boost::json::serialize(Summary().at("marks")),
+              testing::AllOf(HasSubstr("origin_gone"), HasSubstr("signal 9")));
 }
 
 TEST_F(SignalsTest, CtrlCWorksWhileTheListIsStillComing) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
+#include <utility>
+#include <vector>
 
 #include "agent/native/error_map.h"
 #include "agent/native/errors.h"
@@ -158,6 +161,26 @@ TEST(ResponseReaderTest, AnEarlyEndIsTruncationInTheBodyAndAResetBeforeIt) {
   for (const char* rest : {"", "5", "5\r\n", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n",
                            "5\r\nhello\r\n0\r\n", "5\r\nhello\r\n0\r\nX: y\r\n"}) {
     ExpectFailure(chunked + rest, Outcome::kBodyTruncated);
+  }
+}
+
+TEST(ResponseReaderTest, AChunkThatRunsOnIsMalformedHoweverItIsCut) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* rest : {"1\r\n00003", "01;a\r\nx0003", "5\r\nhello0\r\n\r", "3\r\n00000x\r\n"}) {
+    ExpectFailure(chunked + rest, Outcome::kResponseMalformed);
+  }
+}
+
+TEST(ResponseReaderTest, ABodyThatIsCutOffCountsWhatCame) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string body = "01\r\n0\r\n0005\r\n00000\r\n2;a=b\r\n0\r\r\n00\r\n";
+  const std::vector<std::pair<size_t, size_t>> data = {{4, 1}, {13, 5}, {27, 2}};
+  for (size_t end = 0; end <= body.size(); ++end) {
+    uint64_t came = 0;
+    for (const auto& [at, size] : data) came += std::min(size, end - std::min(end, at));
+    const Read read = ReadEveryWay(chunked + body.substr(0, end));
+    EXPECT_EQ(read.outcome, Outcome::kBodyTruncated) << end;
+    EXPECT_EQ(read.body, came) << end;
   }
 }
 

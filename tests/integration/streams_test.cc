@@ -1,0 +1,76 @@
+// Standard streams that are closed or full.
+
+#include <string>
+
+#include "tests/integration/run_fixture.h"
+
+namespace fetchbench::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StreamsTest : public RunFixture {
+ protected:
+  // `command` in a shell, which knows redirections that Program does not.
+  static Program Shell(const std::string& command) { return Program({"/bin/sh", "-c", command}); }
+
+  // A run of ten URLs with `redirections`.
+  Program ShellRun(const std::string& redirections, const std::vector<std::string>& options = {}) {
+    const std::string list = folder_.File("list");
+    std::string command = "exec";
+    for (const std::string& word : Command(options)) command += " '" + word + "'";
+    return Shell("printf '" + List(10) + "' >" + list + "; " + command + " --urls " + list + " " +
+                 redirections);
+  }
+};
+
+TEST_F(StreamsTest, ClosedStreamsDoNoHarm) {
+  for (const char* closed : {"<&-", "<&- >/dev/null", ">/dev/null 2>&-", "<&- >/dev/null 2>&-"}) {
+    Program run = ShellRun(closed);
+    EXPECT_EQ(run.WaitForExit(), 0) << closed << run.error();
+    ExpectBalanced();
+  }
+}
+
+TEST_F(StreamsTest, WithoutAStandardInputTheFetcherHasNothingToDo) {
+  for (const char* closed : {"<&-", "<&- 2>&-"}) {
+    Program native = Shell("exec " + Bin("fetchbench-native") + " " + closed);
+    EXPECT_EQ(native.WaitForExit(), 0) << closed << native.error();
+  }
+}
+
+TEST_F(StreamsTest, ASummaryThatCannotBeWrittenIsAnError) {
+  for (const char* format : {"pretty", "json", "csv"}) {
+    Program run = ShellRun(">/dev/full", {"--format", format});
+    EXPECT_EQ(run.WaitForExit(), 1) << format;
+    EXPECT_THAT(run.error(), HasSubstr("No space left on device"));
+    ExpectBalanced();
+  }
+}
+
+TEST_F(StreamsTest, RecordsThatCannotBeWrittenMakeTheRunIncomplete) {
+  Program run = ShellRun(">/dev/full", {"--format", "plain"});
+  EXPECT_EQ(run.WaitForExit(), 3);
+  EXPECT_THAT(run.error(), HasSubstr("No space left on device"));
+  ExpectBalanced();
+}
+
+TEST_F(StreamsTest, AnythingElseThatCannotBeWrittenIsAnErrorToo) {
+  for (const char* command :
+       {"fetchbench-coordinator --help", "fetchbench-coordinator targets",
+        "fetchbench-coordinator agents --agents 127.0.0.1:1", "fetchbench-native --describe"}) {
+    Program program = Shell("exec " + Bin(command) + " >/dev/full");
+    EXPECT_EQ(program.WaitForExit(), 1) << command;
+    EXPECT_THAT(program.error(), HasSubstr("No space left on device")) << command;
+  }
+}
+
+TEST_F(StreamsTest, AComplaintThatNobodyCanReadChangesNoExitCode) {
+  for (const char* command : {"fetchbench-coordinator bake", "fetchbench-native --bake"}) {
+    Program program = Shell("exec " + Bin(command) + " 2>/dev/full");
+    EXPECT_EQ(program.WaitForExit(), 2) << command;
+  }
+}
+
+}  // namespace
+}  // namespace fetchbench::test
