@@ -50,13 +50,15 @@ ExitCode RunRun(const RunOptions& options) {
 // Kept apart from what was asked for: a bad target.json is nobody's fault who names another.
 void ReportProblems(const TargetRegistry& targets) {
   for (const std::string& problem : targets.problems()) {
-    fmt::print(stderr, "coordinator: {}\n", Harmless(problem));
+    Complain(Harmless(problem));
   }
 }
 
 ExitCode ListTargets(const TargetRegistry& targets) {
   ReportProblems(targets);
-  fmt::print("{}", TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
+  const ExitCode printed =
+      Print(TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
+  if (printed != ExitCode::kDone) return printed;
   return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "common/record_line.h"
+#include "common/standard_streams.h"
 #include "coordinator/bench/bench_runner.h"
 #include "coordinator/ui/terminal.h"
 
@@ -136,7 +137,8 @@ ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   result.facts.host = HostOf(result.rows);
   result.Sort();
   const auto folder = WriteReports(result, options.run.out);
-  fmt::print("{}", Render(result, options.format));
+  const absl::Status printed = WriteText(STDOUT_FILENO, Render(result, options.format));
+  if (!printed.ok()) return complain(printed, ExitCode::kInternalError);
   if (!folder.ok()) return complain(folder.status(), ExitCode::kInternalError);
   fmt::print(stderr, "bench: {}/table.txt, .md, .csv and results.json\n", *folder);
   return CodeOf(result);

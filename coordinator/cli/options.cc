@@ -60,7 +60,7 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
     }
   }
   std::vector<std::string> words;
-  if (word) app.add_option(word->option, words)->expected(0, word->repeatable ? kMaxWords : 1);
+  if (word) app.add_option(word->option, words)->expected(0, kMaxWords);
   try {
     // CLI11 takes them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -70,6 +70,10 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
   if (absl::Status s = CheckSurplus(app.remaining(), command, settings); !s.ok()) return s;
   for (const auto& [option, set] : flags) {
     if (set) given[option] = {""};
+  }
+  if (words.size() > 1 && !word->repeatable) {
+    return Usage(
+        fmt::format("'{}' is not expected: {} is {} already", words[1], word->option, words[0]));
   }
   if (!words.empty()) given[word->option] = std::move(words);
   return given;

@@ -377,6 +377,13 @@ EngineEnd RunEngine::End() const {
   EngineEnd end;
   end.end = stop_end_.value_or(RunEnd::kComplete);
   end.reason = stop_reason_;
+  // Every URL has its record, some of them by our own hand: the target's word is missing.
+  const uint64_t crashed = aggregator_.outcomes()[static_cast<size_t>(Outcome::kClientCrashed)];
+  if (end.end == RunEnd::kComplete && crashed > 0) {
+    end.end = RunEnd::kIncomplete;
+    end.reason = fmt::format("the target crashed, {} URLs are client_crashed: {}", crashed,
+                             board_ ? board_->TroublesInWords() : "");
+  }
   end.error = error_;
   return end;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/standard_streams.h"
 #include "coordinator/ui/terminal.h"
 #include "coordinator/verify/target_check.h"
 
@@ -85,7 +86,11 @@ ExitCode Verify(const VerifyOptions& options) {
     missing = missing || !column->not_run.empty();
     matrix.columns.push_back(*std::move(column));
   }
-  fmt::print("{}", Render(matrix, options.format));
+  const absl::Status printed = WriteText(STDOUT_FILENO, Render(matrix, options.format));
+  if (!printed.ok()) {
+    fmt::print(stderr, "coordinator: standard output: {}\n", std::string(printed.message()));
+    return ExitCode::kInternalError;
+  }
   if (matrix.Failed()) return ExitCode::kCheckFailed;
   return missing && options.named ? ExitCode::kIncomplete : ExitCode::kDone;
 }

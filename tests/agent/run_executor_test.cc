@@ -259,7 +259,7 @@ TEST_F(RunExecutorTest, TargetThatDoesNotEndAtTheEndOfItsInputIsEnded) {
   Lend(1, 0, {"http://a/"});
   executor_->OnOutput(Line("http://a/"));
   executor_->RequestFinish();
-  Pass(milliseconds(4'900));
+  Pass(milliseconds(14'900));
   EXPECT_EQ(target_.terminated, 0);
   Pass(milliseconds(300));
   EXPECT_EQ(target_.terminated, 1);
