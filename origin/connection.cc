@@ -234,10 +234,10 @@ Task<> Connection::SleepUntil(SteadyTime due) {
   net::steady_timer timer(socket_.get_executor());
   // Of a host whose log is kept, the log tells when the peer went away: looked at now and then,
   // because a pause reads nothing.
-  const Micros slice = logged_host_.empty() ? Micros::max() : kCloseLook;
   for (SteadyTime now = std::chrono::steady_clock::now(); now < due;
        now = std::chrono::steady_clock::now()) {
-    timer.expires_at(due - now > slice ? now + slice : due);
+    const bool look = !logged_host_.empty() && due - now > kCloseLook;
+    timer.expires_at(look ? now + kCloseLook : due);
     co_await timer.async_wait(kAsTuple);
     NotePeerClose();
   }

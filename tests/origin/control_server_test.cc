@@ -101,6 +101,22 @@ TEST(ControlServerTest, RemembersWhatConformanceHostsWereAsked) {
   EXPECT_EQ(json::parse(origin.Control("GET", "/v1/hosts/a.test")).at("connections"), 0);
 }
 
+// CPU time, not wall time: a busy machine does not change it.
+TEST(ControlServerTest, APauseTakesNoCpuTime) {
+  RunningOrigin origin("published");
+  origin.Control("POST", "/v1/runs/a");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 4; ++i) {
+    Client client(kServing, origin->http_port());
+    client.Send(GetRequest("h" + std::to_string(i) + ".test", "/", "Connection: close\r\n"));
+    client.ReadToEnd();
+  }
+  const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begin);
+  const json::value run = json::parse(origin.Control("GET", "/v1/runs/a"));
+  EXPECT_LT(run.at("cpu_us").to_number<int64_t>(), waited.count() / 2);
+}
+
 TEST(ControlServerTest, TellsAtOnceThatAPeerWentAwayDuringAPause) {
   RunningOrigin origin;
   const std::string host = "answers-after-the-deadline.conformance.test";  // after 20 s
