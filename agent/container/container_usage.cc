@@ -11,6 +11,7 @@ ContainerUsage::ContainerUsage(RunCgroup cgroup, EngineCost engine)
 
 bool ContainerUsage::Started(const std::string& container_id) {
   engine_.AddShim(container_id);
+  engine_.Restart();
   from_cgroup_ = cgroup_.Read().has_value();
   return !from_cgroup_;
 }
@@ -50,7 +51,7 @@ TargetUsage ContainerUsage::Close() {
   last_.rss_bytes = 0;
   last_.open_files = 0;
   last_.open_sockets = 0;
-  last_.engine_cpu_us = engine_.CpuUs();
+  // The Engine's part stays as it was read last, while the target ran: cleaning up is not measuring.
   return last_;
 }
 

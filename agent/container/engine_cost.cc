@@ -68,6 +68,10 @@ void EngineCost::AddShim(const std::string& container_id) {
   for (const pid_t pid : found) processes_[pid] = {};
 }
 
+void EngineCost::Restart() {
+  for (auto& [pid, seen] : processes_) seen = {CpuUsOf(pid), 0};
+}
+
 uint64_t EngineCost::CpuUs() {
   uint64_t sum = 0;
   for (auto& [pid, seen] : processes_) {

@@ -20,7 +20,10 @@ class EngineCost {
   // Once the container runs: its shim is found by its id. Looks through /proc once.
   void AddShim(const std::string& container_id);
 
-  // Since Begin; what has ended counts with what was seen of it last.
+  // From here on: what making and starting the container took is forgotten.
+  void Restart();
+
+  // Since Begin or Restart; what has ended counts with what was seen of it last.
   uint64_t CpuUs();
 
  private:
