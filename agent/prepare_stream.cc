@@ -187,7 +187,8 @@ Task<> ServePrepare(PrepareStream stream, RunKeeper& keeper, net::any_io_executo
     // A build's output may be any bytes, and a status travels as UTF-8.
     status = absl::Status(status.code(), ValidUtf8(std::string(status.message())));
   }
-  co_await stream.Finish(std::move(status));
+  // A coordinator that has left by now need not hear it.
+  [[maybe_unused]] const absl::Status heard = co_await stream.Finish(std::move(status));
 }
 
 }  // namespace fetchbench::agent

@@ -26,10 +26,11 @@ struct Prepared {
 
 // Sends a target's folder in pieces, as a coordinator does.
 inline Prepared Prepare(v1::Agent::Stub& stub, const v1::TargetSpec& target,
-                        const std::string& context, uint64_t announced) {
+                        const std::string& context, uint64_t announced,
+                        std::chrono::seconds patience = std::chrono::minutes(2)) {
   Prepared result;
   grpc::ClientContext call;
-  call.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
+  call.set_deadline(std::chrono::system_clock::now() + patience);
   auto stream = stub.Prepare(&call);
   v1::PrepareRequest request;
   *request.mutable_start()->mutable_target() = target;

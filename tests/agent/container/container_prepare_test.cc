@@ -73,6 +73,21 @@ TEST_F(ContainerPrepareTest, AFailedBuildTellsTheStepAndLeavesNothing) {
   EXPECT_TRUE(PrepareTarget(context).context_asked);
 }
 
+// A coordinator that leaves ends the build, and the next one may build at once.
+TEST_F(ContainerPrepareTest, ABuildThatIsGivenUpLeavesNothing) {
+  const std::string context = test::TargetContext(
+      "FROM scratch\nCOPY target /target\nENV USER_AGENT=stay\nRUN [\"/target\"]\n");
+  for (int i = 0; i < 2; ++i) {
+    const Prepared given_up =
+        Prepare(*stub_, Spec(context), context, context.size(), std::chrono::seconds(8));
+    EXPECT_EQ(given_up.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_TRUE(given_up.context_asked) << i;
+  }
+  v1::Start start = test::MakeStart("r");
+  *start.mutable_target() = Spec(context);
+  EXPECT_EQ(Run(start, {}).status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
 TEST_F(ContainerPrepareTest, AFolderThatDidNotArriveWholeIsNotBuilt) {
   const std::string context = FreshContext();
   const v1::TargetSpec target = Spec(context);
