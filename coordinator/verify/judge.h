@@ -29,7 +29,10 @@ struct Finding {
 
   bool operator==(const Finding&) const = default;
   // Whether a busy machine may have brought it about.
-  bool DependsOnTime() const { return token == "late" || token == "open_after_timeout"; }
+  bool DependsOnTime() const {
+    return token == "late" || token == "open_after_timeout" ||
+           token.find("timeout") != std::string::npos;
+  }
 };
 
 // Compares what a target said (`record`; empty: nothing) and what the origin saw with what the

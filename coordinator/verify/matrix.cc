@@ -87,7 +87,7 @@ bool Matrix::Failed() const {
 
 std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<Cell>& cells,
-                                   const std::vector<DeclaredDeviation>& declared) {
+                                   const std::vector<DeclaredDeviation>& declared, bool all_rows) {
   std::vector<std::string> stale;
   for (const DeclaredDeviation& deviation : declared) {
     if (deviation.sometimes) continue;
@@ -96,9 +96,9 @@ std::vector<std::string> FindStale(const std::vector<std::string>& names,
       if (Happened(deviation, pattern, names, cells, known)) continue;
       const bool exists = std::ranges::any_of(
           names, [&pattern](const std::string& name) { return Matches(pattern, name); });
-      if (!exists) {
+      if (!exists && all_rows) {
         stale.push_back(fmt::format("{}: no behaviour is called so", pattern));
-      } else if (known) {
+      } else if (exists && known) {
         stale.push_back(fmt::format("{}: {} was declared and did not happen", pattern,
                                     fmt::join(deviation.observed, " or ")));
       }

@@ -53,10 +53,11 @@ struct Matrix {
 };
 
 // Lines for people: each declared pattern none of whose behaviours showed any of what it says.
-// `names` and `cells` belong together; cells that were not run are no evidence. Pure.
+// `names` and `cells` belong together; cells that were not run are no evidence. `all_rows`: there
+// is no behaviour beside `names`, so that a pattern which fits none of them is wrong. Pure.
 std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<Cell>& cells,
-                                   const std::vector<DeclaredDeviation>& declared);
+                                   const std::vector<DeclaredDeviation>& declared, bool all_rows);
 
 // Each ends with a newline. The text sums up each target and says what is not as it should be, cell
 // by cell; the other two hold every cell.

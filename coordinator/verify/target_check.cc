@@ -226,7 +226,7 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     column.cells[where[i]] = MakeCell(played[i].name, std::move(findings[i]), declared);
   }
   if (absl::Status s = CheckResources(plan, base, declared, column, run_one); !s.ok()) return s;
-  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared);
+  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared, plan.all_rows);
   return absl::OkStatus();
 }
 

@@ -22,7 +22,8 @@ using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
 struct CheckPlan {
   std::vector<Behaviour> behaviours;
   std::vector<ResourceCheck> resources;
-  RunOptions run;  // all but target, list, concurrency and timeout of the resource checks
+  bool all_rows = true;  // nothing was left out
+  RunOptions run;        // all but target, list, concurrency and timeout of the resource checks
 };
 
 // Rows of the matrix, in this order: behaviours, then resources.

@@ -32,6 +32,7 @@ absl::StatusOr<CheckPlan> MakePlan(const VerifyOptions& options) {
   if (!behaviours.ok()) return behaviours.status();
   CheckPlan plan;
   plan.run = options.run;
+  plan.all_rows = options.only.empty() && options.resources;
   for (Behaviour& b : *behaviours) {
     if (Wanted(options.only, b.name)) plan.behaviours.push_back(std::move(b));
   }

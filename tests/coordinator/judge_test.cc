@@ -149,20 +149,21 @@ TEST(MatrixTest, OneFindingThatIsNotDeclaredFails) {
 TEST(MatrixTest, ADeviationThatNoLongerHappensIsStale) {
   const std::vector<std::string> names{"redirect-chain-10", "other"};
   std::vector<Cell> cells{MakeCell(names[0], {}, kDeclared), MakeCell(names[1], {}, kDeclared)};
-  EXPECT_THAT(FindStale(names, cells, kDeclared), ElementsAre(HasSubstr("redirect-chain-*")));
+  EXPECT_THAT(FindStale(names, cells, kDeclared, true), ElementsAre(HasSubstr("redirect-chain-*")));
   auto race = kDeclared;
   race[0].sometimes = true;
-  EXPECT_THAT(FindStale(names, cells, race), IsEmpty());
+  EXPECT_THAT(FindStale(names, cells, race, true), IsEmpty());
   cells[0] = MakeCell(names[0], {{"redirect_limit", ""}}, kDeclared);
-  EXPECT_THAT(FindStale(names, cells, kDeclared), IsEmpty());
+  EXPECT_THAT(FindStale(names, cells, kDeclared, true), IsEmpty());
 }
 
 TEST(MatrixTest, ADeviationOfABehaviourThatWasNotRunIsNotStaleAndOneOfNoneIs) {
   const std::vector<std::string> names{"redirect-chain-10"};
   const std::vector<Cell> cells(1);
-  EXPECT_THAT(FindStale(names, cells, kDeclared), IsEmpty());
-  EXPECT_THAT(FindStale({"x"}, std::vector<Cell>(1), kDeclared),
+  EXPECT_THAT(FindStale(names, cells, kDeclared, true), IsEmpty());
+  EXPECT_THAT(FindStale({"x"}, std::vector<Cell>(1), kDeclared, true),
               ElementsAre(HasSubstr("no behaviour")));
+  EXPECT_THAT(FindStale({"x"}, std::vector<Cell>(1), kDeclared, false), IsEmpty());
 }
 
 Matrix Small() {
