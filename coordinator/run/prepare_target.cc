@@ -53,6 +53,8 @@ absl::StatusOr<TargetPlan> PackTarget(const RunOptions& options) {
   if (!images.ok()) return images.status();
   const auto arguments = ChooseArguments(DeclaredArguments(text), *images, options.build_arguments);
   if (!arguments.ok()) return arguments.status();
+  if (absl::Status s = CheckBaseImages(RegistryImages(text), *images, *arguments); !s.ok())
+    return s;
   auto packed = PackFolder(options.target);
   if (!packed.ok()) return packed.status();
   plan.spec.set_context_sha256(packed->sha256);

@@ -30,6 +30,21 @@ bool IsArg(std::string_view word) {
                     [](char a, char b) { return (a | 0x20) == b; });
 }
 
+// What stands behind ARG: "NAME" or "NAME=DEFAULT", in their order.
+std::vector<std::string> ArgWords(std::string_view dockerfile) {
+  std::vector<std::string> words;
+  while (!dockerfile.empty()) {
+    const size_t end = std::min(dockerfile.find('\n'), dockerfile.size());
+    std::string_view line = dockerfile.substr(0, end);
+    dockerfile.remove_prefix(std::min(end + 1, dockerfile.size()));
+    if (!IsArg(TakeWord(line))) continue;
+    for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string BaseImagesFile(const Environment& env) {
@@ -68,17 +83,37 @@ absl::StatusOr<BuildArguments> ReadBaseImages(const std::string& path, bool must
 
 std::vector<std::string> DeclaredArguments(std::string_view dockerfile) {
   std::vector<std::string> names;
-  while (!dockerfile.empty()) {
-    const size_t end = std::min(dockerfile.find('\n'), dockerfile.size());
-    std::string_view line = dockerfile.substr(0, end);
-    dockerfile.remove_prefix(std::min(end + 1, dockerfile.size()));
-    if (!IsArg(TakeWord(line))) continue;
-    for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
-      std::string name(word.substr(0, word.find('=')));
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
+  for (const std::string& word : ArgWords(dockerfile)) {
+    std::string name = word.substr(0, word.find('='));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> RegistryImages(std::string_view dockerfile) {
+  std::vector<std::string> names;
+  for (const std::string& word : ArgWords(dockerfile)) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || word.substr(equals + 1) == "scratch") continue;
+    std::string name = word.substr(0, equals);
+    if (name.ends_with("_IMAGE")) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+absl::Status CheckBaseImages(const std::vector<std::string>& registry_images,
+                             const BuildArguments& base_images, const BuildArguments& chosen) {
+  if (base_images.empty()) return absl::OkStatus();
+  std::vector<std::string> missing;
+  for (const std::string& name : registry_images) {
+    if (!chosen.contains(name)) missing.push_back(name);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("no base image here for {}: bin/base-images makes them where there is one; give "
+                  "another with --build-arg",
+                  fmt::join(missing, ", ")));
 }
 
 absl::StatusOr<BuildArguments> ChooseArguments(const std::vector<std::string>& declared,

@@ -25,6 +25,15 @@ absl::StatusOr<BuildArguments> ReadBaseImages(const std::string& path, bool must
 // Names of the ARG lines of a Dockerfile, in their order. Pure.
 std::vector<std::string> DeclaredArguments(std::string_view dockerfile);
 
+// Names of the base images that a Dockerfile takes from a registry unless it is told otherwise: its
+// ARG lines NAME_IMAGE=REFERENCE, but for `scratch`, which is no image. Pure.
+std::vector<std::string> RegistryImages(std::string_view dockerfile);
+
+// FailedPrecondition names the images that `base_images` lacks. A host that has such a file reaches
+// no registry, and waiting for one would be all that comes of trying. Pure.
+absl::Status CheckBaseImages(const std::vector<std::string>& registry_images,
+                             const BuildArguments& base_images, const BuildArguments& chosen);
+
 // What the build gets: of the base images those that are declared, then what was given.
 // InvalidArgument: one was given that the Dockerfile does not declare. Pure.
 absl::StatusOr<BuildArguments> ChooseArguments(const std::vector<std::string>& declared,
