@@ -102,12 +102,12 @@ std::vector<std::string> Tables(const Texts& header, const std::vector<Texts>& r
   return lines;
 }
 
-std::string FactsLine(const BenchFacts& f) {
-  return fmt::format(
-      "{} round{} of {} on {}; web {}; medians, spread: half the range of time; same place: a tie "
-      "within the spread\nfetchbench {}, {}, order seed {}\n",
-      f.rounds, f.rounds == 1 ? "" : "s", f.list, f.host, f.web, f.version, f.started_at,
-      f.order_seed);
+std::vector<std::string> FactsLines(const BenchFacts& f) {
+  return {
+      fmt::format("{} round{} of {} on {}; web {}; medians, spread: half the range of time; same "
+                  "place: a tie within the spread",
+                  f.rounds, f.rounds == 1 ? "" : "s", f.list, f.host, f.web),
+      fmt::format("fetchbench {}, {}, order seed {}", f.version, f.started_at, f.order_seed)};
 }
 
 std::string RuntimeOf(const BenchRow& row) {
@@ -183,8 +183,13 @@ json::array RoundsJson(const BenchRow& row) {
 std::string BenchText(const BenchResult& result, const TextStyle& style) {
   std::string text;
   for (const std::string& line : Tables(Header(), AllRows(result), style)) text += line + "\n";
-  text += FactsLine(result.facts);
-  for (const std::string& remark : Remarks(result)) text += Harmless(remark, !style.utf8) + "\n";
+  std::vector<std::string> below = FactsLines(result.facts);
+  for (std::string& remark : Remarks(result)) below.push_back(std::move(remark));
+  for (const std::string& remark : below) {
+    for (const std::string& line : WrapWords(Harmless(remark, !style.utf8), style.width)) {
+      text += line + "\n";
+    }
+  }
   return text;
 }
 
@@ -202,7 +207,9 @@ std::string BenchMarkdown(const BenchResult& result) {
     for (const std::string& cell : row) text += fmt::format(" {} |", ForMarkdown(cell));
     text += "\n";
   }
-  text += "\n" + FactsLine(result.facts) + "\n";
+  text += "\n";
+  for (const std::string& line : FactsLines(result.facts)) text += ForMarkdown(line) + "\n";
+  text += "\n";
   for (const std::string& remark : Remarks(result)) text += "- " + ForMarkdown(remark) + "\n";
   return text;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/ui/text_style.h"
 #include "coordinator/verify/judge.h"
 
 namespace fetchbench::coordinator {
@@ -61,7 +62,7 @@ std::vector<std::string> FindStale(const std::vector<std::string>& names,
 
 // Each ends with a newline. The text sums up each target and says what is not as it should be, cell
 // by cell; the other two hold every cell.
-std::string MatrixText(const Matrix& matrix, bool utf8);
+std::string MatrixText(const Matrix& matrix, const TextStyle& style);
 std::string MatrixMarkdown(const Matrix& matrix);
 std::string MatrixJson(const Matrix& matrix);
 

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "coordinator/ui/box_table.h"
+#include "coordinator/ui/text.h"
 #include "coordinator/verify/matrix.h"
 
 namespace fetchbench::coordinator {
@@ -14,9 +15,10 @@ namespace {
 
 namespace json = boost::json;
 
-std::vector<std::string> Texts(const Cell& cell) {
+// What a target says in its errors may hold anything.
+std::vector<std::string> Texts(const Cell& cell, bool ascii) {
   std::vector<std::string> texts;
-  for (const Finding& finding : cell.findings) texts.push_back(finding.text);
+  for (const Finding& finding : cell.findings) texts.push_back(Harmless(finding.text, ascii));
   return texts;
 }
 
@@ -36,27 +38,31 @@ std::string ForMarkdown(std::string text) {
   return clean;
 }
 
-BoxTable SummaryTable(const Matrix& matrix) {
-  BoxTable table({{"target", Align::kLeft},
-                  {"runtime", Align::kLeft},
-                  {"pass"},
-                  {"deviation"},
-                  {"FAIL"},
-                  {"stale"},
-                  {"not run"}});
+BoxTable SummaryTable(const Matrix& matrix, bool with_runtime) {
+  std::vector<BoxTable::Column> columns{{"target", Align::kLeft}};
+  if (with_runtime) columns.push_back({"runtime", Align::kLeft});
+  for (const char* name : {"pass", "deviation", "FAIL", "stale", "not run"}) {
+    columns.push_back({name, Align::kRight});
+  }
+  BoxTable table(std::move(columns));
   for (const MatrixColumn& column : matrix.columns) {
-    const auto count = [&column](Verdict v) { return fmt::format("{}", column.Count(v)); };
-    table.AddRow({column.target, column.runtime, count(Verdict::kPass), count(Verdict::kDeviation),
-                  count(Verdict::kFail), fmt::format("{}", column.stale.size()),
-                  count(Verdict::kNotRun)});
+    std::vector<std::string> cells{column.target};
+    if (with_runtime) cells.push_back(column.runtime);
+    for (const Verdict v : {Verdict::kPass, Verdict::kDeviation, Verdict::kFail}) {
+      cells.push_back(fmt::format("{}", column.Count(v)));
+    }
+    cells.push_back(fmt::format("{}", column.stale.size()));
+    cells.push_back(fmt::format("{}", column.Count(Verdict::kNotRun)));
+    table.AddRow(std::move(cells));
   }
   return table;
 }
 
 // What there is to say of a column below the table.
-void AppendDetails(const Matrix& matrix, const MatrixColumn& column, std::string& text) {
+void AppendDetails(const Matrix& matrix, const MatrixColumn& column, bool ascii,
+                   std::string& text) {
   if (!column.not_run.empty()) {
-    text += fmt::format("\n{}: not run here: {}\n", column.target, column.not_run);
+    text += fmt::format("\n{}: not run here: {}\n", column.target, Harmless(column.not_run, ascii));
     return;
   }
   std::string lines;
@@ -64,7 +70,7 @@ void AppendDetails(const Matrix& matrix, const MatrixColumn& column, std::string
     const Cell& cell = column.cells[i];
     if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) continue;
     lines += fmt::format("  {:<9}  {}: {}\n", VerdictName(cell.verdict), matrix.behaviours[i],
-                         fmt::join(Texts(cell), "; "));
+                         fmt::join(Texts(cell, ascii), "; "));
     if (!cell.why.empty()) lines += fmt::format("             {} ({})\n", cell.why, cell.reference);
   }
   for (const std::string& stale : column.stale) {
@@ -125,10 +131,20 @@ json::string_view View(std::string_view text) { return {text.data(), text.size()
 
 }  // namespace
 
-std::string MatrixText(const Matrix& matrix, bool utf8) {
+std::string MatrixText(const Matrix& matrix, const TextStyle& style) {
+  BoxTable table = SummaryTable(matrix, true);
+  const bool wide = table.Width() <= style.width;
+  if (!wide) table = SummaryTable(matrix, false);
   std::string text;
-  for (const std::string& line : SummaryTable(matrix).Lines(utf8)) text += line + "\n";
-  for (const MatrixColumn& column : matrix.columns) AppendDetails(matrix, column, text);
+  for (const std::string& line : table.Lines(style.utf8)) text += line + "\n";
+  if (!wide) {
+    for (const MatrixColumn& column : matrix.columns) {
+      if (!column.runtime.empty()) text += fmt::format("{}: {}\n", column.target, column.runtime);
+    }
+  }
+  for (const MatrixColumn& column : matrix.columns) {
+    AppendDetails(matrix, column, !style.utf8, text);
+  }
   return text;
 }
 

@@ -58,7 +58,7 @@ std::string Render(const Matrix& matrix, MatrixFormat format) {
     case MatrixFormat::kPretty:
       break;
   }
-  return MatrixText(matrix, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style().utf8);
+  return MatrixText(matrix, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style());
 }
 
 }  // namespace

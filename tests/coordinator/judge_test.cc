@@ -186,7 +186,7 @@ TEST(MatrixTest, FailsWithAFailingCellOrAStaleDeviation) {
 }
 
 TEST(MatrixTest, EveryReportSaysWhatFailedAndWhy) {
-  EXPECT_THAT(MatrixText(Small(), true), HasSubstr("FAIL       b: 302, expected 200"));
+  EXPECT_THAT(MatrixText(Small(), {.width = 80}), HasSubstr("FAIL       b: 302, expected 200"));
   EXPECT_THAT(MatrixMarkdown(Small()), HasSubstr("| tls | b | pass | **FAIL**: 302 |"));
   const auto json = boost::json::parse(MatrixJson(Small()));
   EXPECT_EQ(json.at("failed"), true);
@@ -197,7 +197,7 @@ TEST(MatrixTest, ATargetThatWasNotRunSaysWhy) {
   Matrix m = Small();
   m.columns[1].not_run = "no .NET base image";
   m.columns[1].cells.assign(2, Cell{});
-  EXPECT_THAT(MatrixText(m, true), HasSubstr("x/y: not run here: no .NET base image"));
+  EXPECT_THAT(MatrixText(m, {.width = 80}), HasSubstr("x/y: not run here: no .NET base image"));
   EXPECT_THAT(MatrixMarkdown(m), HasSubstr("Not run here: no .NET base image"));
 }
 
