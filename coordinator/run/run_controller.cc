@@ -486,10 +486,12 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const bool index = !hurry || engine_->committed() <= kMaxRowsToIndexInHurry;
   const absl::Status closed = co_await RunEngine::CloseStore(engine_, index);
   if (end.error.ok()) end.error = closed;
-  const bool store_failed = !closed.ok();
+  bool store_failed = !closed.ok();
   const Summary summary = Summarise(end, std::move(origin));
   if (absl::Status s = folder_->Write("summary.json", RenderJson(summary)); !s.ok()) {
     spdlog::error("{}", std::string(s.message()));
+    if (end.error.ok()) end.error = s;
+    store_failed = true;
   }
   display_.Update(Snapshot(), clock_.Now());
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);

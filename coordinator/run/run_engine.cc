@@ -396,7 +396,9 @@ Task<EngineEnd> RunEngine::WaitEnd(std::shared_ptr<RunEngine> self) {
 Task<absl::Status> RunEngine::CloseStore(std::shared_ptr<RunEngine> self, bool build_index) {
   self->ended_ = true;
   self->tick_.Notify();
-  const bool hurry = self->stopping();
+  // Only who interrupts is in a hurry; the end of DURATION waits for a reader as any other end
+  // does.
+  const bool hurry = self->stop_end_ == RunEnd::kInterrupted || !self->error_.ok();
   RunStore* store = self->store_.get();
   RecordStream* stream = self->stream_.get();
   const auto close = [store, stream, hurry, build_index] {

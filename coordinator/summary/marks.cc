@@ -200,6 +200,12 @@ void Marker::MarkTarget() {
         fmt::format("the target printed {} lines for URLs that it was not given or had answered",
                     surplus));
   }
+  uint64_t unparsable = 0;
+  for (const AgentSummary& a : s_.agents) unparsable += a.unparsable_lines;
+  if (unparsable > 0) {
+    Add("unparsable_lines",
+        fmt::format("the target printed {} lines that are no records", unparsable));
+  }
   for (const AgentSummary& a : s_.agents) {
     // A run that was cut short ends its targets by a signal: that is no fault of theirs.
     const bool stopped = s_.end == RunEnd::kInterrupted || s_.end == RunEnd::kDuration;

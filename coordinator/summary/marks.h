@@ -15,7 +15,8 @@ inline constexpr double kMinConcurrencyShare = 0.95;
 
 // Judges a summary (its `marks` are ignored); pure. Names, in this order: partial, incomplete,
 // degraded, ledger_unbalanced, origin_gone, origin_late, other_cpu_busy, steal, stalled,
-// clock_offset, concurrency_not_reached, origin_disagrees, surplus_lines, target_exit, no_2xx.
+// clock_offset, concurrency_not_reached, origin_disagrees, surplus_lines, unparsable_lines,
+// target_exit, no_2xx.
 std::vector<Mark> FindMarks(const Summary& summary);
 
 }  // namespace fetchbench::coordinator

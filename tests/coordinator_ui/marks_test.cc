@@ -156,8 +156,9 @@ TEST(MarksTest, ATargetThatLosesAnswersIsCaughtUnlessItsFailuresExplainThem) {
 TEST(MarksTest, TargetsThatMisbehaveAreMarked) {
   Summary s = GoodRun();
   s.agents[0].surplus_lines = 3;
+  s.agents[0].unparsable_lines = 2;
   s.agents[0].target_exit_code = -11;
-  EXPECT_THAT(Names(s), ElementsAre("surplus_lines", "target_exit"));
+  EXPECT_THAT(Names(s), ElementsAre("surplus_lines", "unparsable_lines", "target_exit"));
   EXPECT_THAT(FindMarks(s)[1].text, HasSubstr("signal 11"));
 }
 

@@ -55,6 +55,17 @@ TEST_F(StreamsTest, RecordsThatCannotBeWrittenMakeTheRunIncomplete) {
   ExpectBalanced();
 }
 
+TEST_F(StreamsTest, AReaderThatIsSlowGetsEveryRecordOfARunThatItsDurationEnded) {
+  Program run(Command({"--format", "plain", "--duration", "1"}));
+  run.Write(List(20'000));
+  run.CloseInput();
+  std::this_thread::sleep_for(std::chrono::seconds(4));  // reading nothing; the pipe is full
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+  const auto lines = std::count(run.output().begin(), run.output().end(), '\n');
+  EXPECT_EQ(std::to_string(lines), Ask("SELECT count(*) FROM record"));
+  ExpectBalanced();
+}
+
 TEST_F(StreamsTest, AnythingElseThatCannotBeWrittenIsAnErrorToo) {
   for (const char* command :
        {"fetchbench-coordinator --help", "fetchbench-coordinator targets",
