@@ -159,7 +159,7 @@ TEST(MarksTest, TargetsThatMisbehaveAreMarked) {
   s.agents[0].unparsable_lines = 2;
   s.agents[0].target_exit_code = -11;
   EXPECT_THAT(Names(s), ElementsAre("surplus_lines", "unparsable_lines", "target_exit"));
-  EXPECT_THAT(FindMarks(s)[1].text, HasSubstr("signal 11"));
+  EXPECT_THAT(FindMarks(s)[2].text, HasSubstr("signal 11"));
 }
 
 TEST(MarksTest, ATargetEndedBecauseTheUserStoppedTheRunIsNoFault) {
