@@ -10,7 +10,6 @@
 namespace fetchbench::agent {
 namespace {
 
-
 // An agent as a child, and a stub for it.
 struct AgentProgram {
   explicit AgentProgram(const std::string& socket)
