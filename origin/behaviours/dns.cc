@@ -169,8 +169,8 @@ Answers AnswerNoAaaaSilent(const DnsAsked& asked) {
   return One(GoodReply(asked));
 }
 
-// Cut in the middle of the record, for both families alike: clients that ask for both at once tell of
-// the answer that comes first, and must not be told two things.
+// Cut in the middle of the record, for both families alike: clients that ask for both at once tell
+// of the answer that comes first, and must not be told two things.
 Answers AnswerCut(const DnsAsked& asked) {
   constexpr size_t kCut = 6;
   const bool ipv6 = asked.query.type == kTypeAaaa;
