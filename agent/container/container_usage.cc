@@ -51,7 +51,8 @@ TargetUsage ContainerUsage::Close() {
   last_.rss_bytes = 0;
   last_.open_files = 0;
   last_.open_sockets = 0;
-  // The Engine's part stays as it was read last, while the target ran: cleaning up is not measuring.
+  // The Engine's part stays as it was read last, while the target ran: cleaning up is not
+  // measuring.
   return last_;
 }
 

@@ -10,7 +10,6 @@
 namespace fetchbench::coordinator {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

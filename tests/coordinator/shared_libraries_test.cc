@@ -14,7 +14,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
-using ::testing::StartsWith;
 
 std::string ThisProgram() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 

@@ -10,8 +10,6 @@
 namespace fetchbench::agent {
 namespace {
 
-using ::testing::HasSubstr;
-
 // An agent as a child, and a stub for it.
 struct AgentProgram {
   explicit AgentProgram(const std::string& socket)
