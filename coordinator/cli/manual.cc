@@ -150,9 +150,9 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
         "  Lets each target (default: all) fetch every named behaviour of the simulated web\n"
         "  and compares what it says, and what the servers saw of it, with what the request\n"
         "  policy asks (lib/CONTRACT.md): pass, deviation (declared in its target.json), or\n"
-        "  FAIL. What depends on time is run a second time before it counts. Then come four\n"
-        "  runs over many hosts: limit-in-flight, memory-10000-hosts, silent-1000-hosts and\n"
-        "  slow-dns.\n\n";
+        "  FAIL. A deadline missed, or reached where it was not expected, is looked at a second\n"
+        "  time before it counts. Then come four runs over many hosts: limit-in-flight,\n"
+        "  memory-10000-hosts, silent-1000-hosts and slow-dns.\n\n";
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"

@@ -37,11 +37,14 @@ bool EndsAsExpected(const Behaviour& b, const Record& record) {
   return record.outcome != Outcome::kStatus || Among(b.status, int64_t{record.status});
 }
 
-void JudgeEnd(const Behaviour& b, const Record& record, std::vector<Finding>& findings) {
+void JudgeEnd(const Behaviour& b, const Record& record, int64_t timeout_us,
+              std::vector<Finding>& findings) {
   if (!EndsAsExpected(b, record)) {
     std::string text = fmt::format("{}, expected {}", Observed(record), Expected(b));
     if (!record.error.empty()) text += fmt::format(" ({})", record.error);
-    findings.push_back({Observed(record), std::move(text)});
+    const bool at_deadline = record.duration_us > timeout_us - kDeadlineSlackUs;
+    findings.push_back(
+        {Observed(record), std::move(text), IsTimeout(record.outcome) && at_deadline});
     return;
   }
   if (record.outcome == Outcome::kStatus && !b.body_bytes.empty() &&
@@ -62,19 +65,22 @@ void JudgeEnd(const Behaviour& b, const Record& record, std::vector<Finding>& fi
 void JudgeDeadline(const Record& record, const Sighting& seen, int64_t timeout_us,
                    std::vector<Finding>& findings) {
   if (record.duration_us > timeout_us + kDeadlineSlackUs) {
-    findings.push_back({"late", fmt::format("took {} ms, the deadline was {} ms",
-                                            record.duration_us / 1000, timeout_us / 1000)});
+    findings.push_back({"late",
+                        fmt::format("took {} ms, the deadline was {} ms", record.duration_us / 1000,
+                                    timeout_us / 1000),
+                        true});
   }
   if (!IsTimeout(record.outcome)) return;
   const int64_t deadline_us = record.start_us + timeout_us;
   int64_t last_us = 0;
   for (const int64_t closed_us : seen.closed_at_us) last_us = std::max(last_us, closed_us);
   if (seen.closes < seen.connections) {
-    findings.push_back({"open_after_timeout", "its connection was still open at the end"});
+    findings.push_back({"open_after_timeout", "its connection was still open at the end", true});
   } else if (last_us > deadline_us + kDeadlineSlackUs) {
-    findings.push_back(
-        {"open_after_timeout", fmt::format("its connection closed {} ms after the deadline",
-                                           (last_us - deadline_us) / 1000)});
+    findings.push_back({"open_after_timeout",
+                        fmt::format("its connection closed {} ms after the deadline",
+                                    (last_us - deadline_us) / 1000),
+                        true});
   }
 }
 
@@ -94,7 +100,7 @@ std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Recor
                            const Sighting& seen, const PolicyAsked& asked) {
   if (!record) return {{"no_record", "the run ended without a record of it"}};
   std::vector<Finding> findings;
-  JudgeEnd(behaviour, *record, findings);
+  JudgeEnd(behaviour, *record, asked.timeout_us, findings);
   JudgeDeadline(*record, seen, asked.timeout_us, findings);
   for (const SeenRequest& request : seen.requests) {
     JudgeHeader(request, "user-agent", asked.user_agent, "user_agent", findings);
@@ -104,6 +110,24 @@ std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Recor
     if (!Among(findings, finding)) findings.push_back(std::move(finding));
   }
   return findings;
+}
+
+TwoLooks Compare(std::vector<Finding> first, std::vector<Finding> second) {
+  const auto has = [](const std::vector<Finding>& findings, const std::string& token) {
+    return std::ranges::any_of(findings, [&token](const Finding& f) { return f.token == token; });
+  };
+  TwoLooks looks;
+  for (Finding& finding : first) {
+    const bool stays = !finding.by_deadline || has(second, finding.token);
+    (stays ? looks.stay : looks.once).push_back(std::move(finding));
+  }
+  const bool none_stay = looks.stay.empty();
+  for (Finding& finding : second) {
+    if (has(looks.stay, finding.token)) continue;
+    const bool stays = !finding.by_deadline || none_stay;
+    (stays ? looks.stay : looks.once).push_back(std::move(finding));
+  }
+  return looks;
 }
 
 }  // namespace fetchbench::coordinator

@@ -26,18 +26,26 @@ struct PolicyAsked {
 struct Finding {
   std::string token;
   std::string text;  // for people
+  // A busy machine may have brought it about. Not of a timeout that ended before the deadline: that
+  // is the client's own.
+  bool by_deadline = false;
 
   bool operator==(const Finding&) const = default;
-  // Whether a busy machine may have brought it about.
-  bool DependsOnTime() const {
-    return token == "late" || token == "open_after_timeout" ||
-           token.find("timeout") != std::string::npos;
-  }
 };
 
 // Compares what a target said (`record`; empty: nothing) and what the origin saw with what the
 // table expects. Empty: all is well. Pure.
 std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Record>& record,
                            const Sighting& seen, const PolicyAsked& asked);
+
+// What two looks at one behaviour come to.
+struct TwoLooks {
+  std::vector<Finding> stay;
+  std::vector<Finding> once;  // may have been the machine
+};
+
+// A finding by deadline stays if both looks have it, any other if one has it. When none would stay
+// and the second look is no better than the first, its findings do. Pure.
+TwoLooks Compare(std::vector<Finding> first, std::vector<Finding> second);
 
 }  // namespace fetchbench::coordinator

@@ -74,6 +74,11 @@ Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
   return cell;
 }
 
+bool IsDeclared(const std::string& behaviour, const Finding& finding,
+                const std::vector<DeclaredDeviation>& declared) {
+  return Covering(behaviour, finding, declared) != nullptr;
+}
+
 size_t MatrixColumn::Count(Verdict verdict) const {
   return static_cast<size_t>(std::ranges::count_if(
       cells, [verdict](const Cell& cell) { return cell.verdict == verdict; }));

@@ -24,14 +24,19 @@ std::string_view VerdictName(Verdict verdict);  // "pass", "deviation", "FAIL", 
 struct Cell {
   Verdict verdict = Verdict::kNotRun;
   std::vector<Finding> findings = {};
-  std::string why = {};        // of a deviation; of a cell not run: why not
-  std::string reference = {};  // of a deviation
+  std::vector<Finding> once = {};  // not seen again by a second look; no part of the verdict
+  std::string why = {};            // of a deviation; of a cell not run: why not
+  std::string reference = {};      // of a deviation
 };
 
 // Findings that are all covered by declared deviations are a deviation; one that is not makes it
 // FAIL. Pure.
 Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
               const std::vector<DeclaredDeviation>& declared);
+
+// Whether a declared deviation says that the behaviour may show this. Pure.
+bool IsDeclared(const std::string& behaviour, const Finding& finding,
+                const std::vector<DeclaredDeviation>& declared);
 
 // A target's column.
 struct MatrixColumn {

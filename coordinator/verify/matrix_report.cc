@@ -16,10 +16,10 @@ namespace {
 namespace json = boost::json;
 
 // What a target says in its errors may hold anything.
-std::vector<std::string> Texts(const Cell& cell, bool ascii) {
+std::string Texts(const std::vector<Finding>& findings, bool ascii) {
   std::vector<std::string> texts;
-  for (const Finding& finding : cell.findings) texts.push_back(Harmless(finding.text, ascii));
-  return texts;
+  for (const Finding& finding : findings) texts.push_back(Harmless(finding.text, ascii));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string Tokens(const Cell& cell) {
@@ -68,9 +68,13 @@ void AppendDetails(const Matrix& matrix, const MatrixColumn& column, bool ascii,
   std::string lines;
   for (size_t i = 0; i < column.cells.size(); ++i) {
     const Cell& cell = column.cells[i];
+    if (!cell.once.empty()) {
+      lines += fmt::format("  {:<9}  {}: {} (not when looked at again)\n", "once",
+                           matrix.behaviours[i], Texts(cell.once, ascii));
+    }
     if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) continue;
     lines += fmt::format("  {:<9}  {}: {}\n", VerdictName(cell.verdict), matrix.behaviours[i],
-                         fmt::join(Texts(cell, ascii), "; "));
+                         Texts(cell.findings, ascii));
     if (!cell.why.empty()) lines += fmt::format("             {} ({})\n", cell.why, cell.reference);
   }
   for (const std::string& stale : column.stale) {
@@ -119,12 +123,12 @@ void AppendReasons(const Matrix& matrix, const MatrixColumn& column, std::string
   }
 }
 
-json::array FindingsJson(const Cell& cell) {
-  json::array findings;
-  for (const Finding& finding : cell.findings) {
-    findings.push_back(json::object{{"observed", finding.token}, {"text", finding.text}});
+json::array FindingsJson(const std::vector<Finding>& findings) {
+  json::array list;
+  for (const Finding& finding : findings) {
+    list.push_back(json::object{{"observed", finding.token}, {"text", finding.text}});
   }
-  return findings;
+  return list;
 }
 
 json::string_view View(std::string_view text) { return {text.data(), text.size()}; }
@@ -185,7 +189,8 @@ std::string MatrixJson(const Matrix& matrix) {
       json::object object{{"behaviour", matrix.behaviours[i]},
                           {"family", matrix.families[i]},
                           {"verdict", View(VerdictName(cell.verdict))}};
-      if (!cell.findings.empty()) object["findings"] = FindingsJson(cell);
+      if (!cell.findings.empty()) object["findings"] = FindingsJson(cell.findings);
+      if (!cell.once.empty()) object["seen_once"] = FindingsJson(cell.once);
       if (!cell.why.empty()) object["why"] = cell.why;
       if (!cell.reference.empty()) object["reference"] = cell.reference;
       cells.push_back(std::move(object));

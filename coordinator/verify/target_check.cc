@@ -103,6 +103,7 @@ absl::StatusOr<OneRun> RunList(RunOptions options, const std::vector<std::string
 
 struct Judged {
   std::vector<std::vector<Finding>> findings;  // as the behaviours
+  std::vector<std::vector<Finding>> once;      // likewise: what a second look did not see again
   std::string runtime;
   std::string libc;
 };
@@ -134,33 +135,33 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
   for (size_t i = 0; i < behaviours.size(); ++i) {
     judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
   }
+  judged.once.resize(behaviours.size());
   return judged;
 }
 
-bool AnyDependsOnTime(const std::vector<Finding>& findings) {
-  return std::ranges::any_of(findings, [](const Finding& f) { return f.DependsOnTime(); });
-}
-
-// Findings that a busy machine may have caused stay only where they happened twice.
+// What is not declared and may be the machine's doing is looked at a second time, alone.
 absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& behaviours,
-                       Judged& judged, const RunOne& run_one) {
+                       const std::vector<DeclaredDeviation>& declared, Judged& judged,
+                       const RunOne& run_one) {
   std::vector<Behaviour> again;
   std::vector<size_t> where;
   for (size_t i = 0; i < behaviours.size(); ++i) {
-    if (!AnyDependsOnTime(judged.findings[i])) continue;
+    const std::string& name = behaviours[i].name;
+    if (std::ranges::none_of(judged.findings[i], [&name, &declared](const Finding& finding) {
+          return finding.by_deadline && !IsDeclared(name, finding, declared);
+        })) {
+      continue;
+    }
     again.push_back(behaviours[i]);
     where.push_back(i);
   }
   if (again.empty()) return absl::OkStatus();
-  const auto second = JudgeBehaviours(base, again, "looking again", run_one);
+  auto second = JudgeBehaviours(base, again, "looking again", run_one);
   if (!second.ok()) return second.status();
   for (size_t i = 0; i < where.size(); ++i) {
-    std::erase_if(judged.findings[where[i]], [&second, i](const Finding& finding) {
-      return finding.DependsOnTime() &&
-             std::ranges::none_of(second->findings[i], [&finding](const Finding& other) {
-               return other.token == finding.token;
-             });
-    });
+    TwoLooks looks = Compare(std::move(judged.findings[where[i]]), std::move(second->findings[i]));
+    judged.findings[where[i]] = std::move(looks.stay);
+    judged.once[where[i]] = std::move(looks.once);
   }
   return absl::OkStatus();
 }
@@ -211,19 +212,18 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     played.push_back(plan.behaviours[i]);
     where.push_back(i);
   }
-  std::string libc;
-  std::vector<std::vector<Finding>> findings;
+  std::vector<DeclaredDeviation> declared = DeclaredBy(target, "");
   if (!played.empty()) {
     auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
     if (!judged.ok()) return judged.status();
-    if (absl::Status s = LookAgain(base, played, *judged, run_one); !s.ok()) return s;
+    declared = DeclaredBy(target, judged->libc);
+    if (absl::Status s = LookAgain(base, played, declared, *judged, run_one); !s.ok()) return s;
     column.runtime = judged->runtime;
-    libc = judged->libc;
-    findings = std::move(judged->findings);
-  }
-  const std::vector<DeclaredDeviation> declared = DeclaredBy(target, libc);
-  for (size_t i = 0; i < played.size(); ++i) {
-    column.cells[where[i]] = MakeCell(played[i].name, std::move(findings[i]), declared);
+    for (size_t i = 0; i < played.size(); ++i) {
+      Cell& cell = column.cells[where[i]];
+      cell = MakeCell(played[i].name, std::move(judged->findings[i]), declared);
+      cell.once = std::move(judged->once[i]);
+    }
   }
   if (absl::Status s = CheckResources(plan, base, declared, column, run_one); !s.ok()) return s;
   column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared, plan.all_rows);

@@ -108,6 +108,35 @@ TEST(JudgeTest, EveryRequestsHeadersAreJudgedAndSaidOnce) {
               ElementsAre("user_agent", "accept_encoding"));
 }
 
+TEST(JudgeTest, ATimeoutBeforeTheDeadlineIsNotTheMachinesDoing) {
+  const Behaviour b = Expecting({Outcome::kStatus}, {200});
+  Record record = Said(Outcome::kDnsTimeout);
+  record.duration_us = 1'400'000;
+  EXPECT_FALSE(Judge(b, record, {}, kAsked).at(0).by_deadline);
+  record.duration_us = 2'000'100;
+  EXPECT_TRUE(Judge(b, record, {}, kAsked).at(0).by_deadline);
+}
+
+Finding ByDeadline(const std::string& token) { return {token, "", true}; }
+
+TEST(TwoLooksTest, AFindingByDeadlineStaysWhenItHappensTwice) {
+  const TwoLooks looks =
+      Compare({ByDeadline("late"), ByDeadline("dns_timeout")}, {ByDeadline("late")});
+  EXPECT_THAT(Tokens(looks.stay), ElementsAre("late"));
+  EXPECT_THAT(Tokens(looks.once), ElementsAre("dns_timeout"));
+  EXPECT_THAT(Tokens(Compare({ByDeadline("late")}, {}).stay), IsEmpty());
+}
+
+TEST(TwoLooksTest, OtherFindingsStayWheneverTheyHappen) {
+  EXPECT_THAT(Tokens(Compare({ByDeadline("late"), {"user_agent", ""}}, {{"404", ""}}).stay),
+              ElementsAre("user_agent", "404"));
+}
+
+TEST(TwoLooksTest, TwoDifferentFailuresAreNotNone) {
+  const TwoLooks looks = Compare({ByDeadline("dns_timeout")}, {ByDeadline("timeout_in_body")});
+  EXPECT_THAT(Tokens(looks.stay), ElementsAre("timeout_in_body"));
+}
+
 TEST(SightingTest, ReadsWhatAnOriginAnswersAndRefusesAnythingElse) {
   const auto good =
       ParseSighting(boost::json::parse(R"({"host":"h","dns_queries":1,"connections":2,"closes":1,

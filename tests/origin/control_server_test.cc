@@ -117,28 +117,58 @@ TEST(ControlServerTest, APauseTakesNoCpuTime) {
   EXPECT_LT(run.at("cpu_us").to_number<int64_t>(), waited.count() / 2);
 }
 
+// Whether a counter of the host's log becomes `wanted` well before the pauses of 20 s are over.
+bool Becomes(RunningOrigin& origin, const std::string& host, const char* counter, int wanted) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < end) {
+    if (json::parse(origin.Control("GET", "/v1/hosts/" + host)).at(counter) == wanted) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+void ExpectOneClose(RunningOrigin& origin, const std::string& host) {
+  EXPECT_TRUE(Becomes(origin, host, "closes", 1));
+  const json::value log = json::parse(origin.Control("GET", "/v1/hosts/" + host));
+  EXPECT_EQ(log.at("closed_at_us").as_array().size(), 1u);
+}
+
 TEST(ControlServerTest, TellsAtOnceThatAPeerWentAwayDuringAPause) {
   RunningOrigin origin;
   const std::string host = "answers-after-the-deadline.conformance.test";  // after 20 s
-  const auto log = [&origin, &host] {
-    return json::parse(origin.Control("GET", "/v1/hosts/" + host));
-  };
-  const auto wait_for = [&log](const char* counter) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (std::chrono::steady_clock::now() < end) {
-      if (log().at(counter) == 1) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
-  };
   {
     Client client(kServing, origin->http_port());
     client.Send(GetRequest(host, "/", ""));
-    ASSERT_TRUE(wait_for("connections"));
-    EXPECT_EQ(log().at("closes"), 0);
+    ASSERT_TRUE(Becomes(origin, host, "connections", 1));
+    EXPECT_EQ(json::parse(origin.Control("GET", "/v1/hosts/" + host)).at("closes"), 0);
   }
-  EXPECT_TRUE(wait_for("closes"));
-  EXPECT_EQ(log().at("closed_at_us").as_array().size(), 1u);
+  ExpectOneClose(origin, host);
+}
+
+TEST(ControlServerTest, TellsItOverTlsTooWhoseLastRecordNobodyReads) {
+  RunningOrigin origin;
+  const std::string host = "answers-after-the-deadline.conformance.test";
+  const std::string ca = origin.Control("GET", "/v1/ca.pem");
+  {
+    Client client(kServing, origin->https_port());
+    ASSERT_TRUE(client.StartTls(ca, host)) << client.tls_error();
+    client.Send(GetRequest(host, "/", ""));
+    ASSERT_TRUE(Becomes(origin, host, "connections", 1));
+    SSL_shutdown(client.ssl());
+  }
+  ExpectOneClose(origin, host);
+}
+
+TEST(ControlServerTest, APauseAfterARedirectTellsItOnce) {
+  RunningOrigin origin;
+  const std::string host = "slow-redirects.conformance.test";
+  {
+    Client client(kServing, origin->http_port());
+    client.Send(GetRequest(host, "/", ""));
+    client.ReadResponse();
+    client.Send(GetRequest(host, "/1", ""));
+  }
+  ExpectOneClose(origin, host);
 }
 
 TEST(ControlServerTest, UnknownCallsAre404) {

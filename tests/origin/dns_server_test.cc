@@ -97,6 +97,27 @@ TEST(DnsServerTest, OtherTypesAreEmptyAndNotAnError) {
   }
 }
 
+// Whichever of the two answers a client hears first, it hears the same.
+TEST(DnsServerTest, GarbageAnnouncesARecordThatIsNotThereForEitherFamily) {
+  RunningOrigin origin;
+  constexpr uint8_t kTypeAaaa = 28;
+  for (const uint8_t type : {static_cast<uint8_t>(kTypeA), kTypeAaaa}) {
+    UdpClient client(origin->dns_endpoint());
+    const std::string query = Query(7, "dns-garbage.conformance.test", type);
+    const std::string reply = client.Ask(query);
+    EXPECT_EQ(RcodeIn(reply), 0);
+    EXPECT_EQ(AnswersIn(reply), 1);
+    const size_t record = std::string(
+                              "\x0b"
+                              "dns-garbage\x0b"
+                              "conformance\x04test")
+                              .size() +
+                          1 + 10;
+    EXPECT_LT(reply.size(), query.size() + record + (type == kTypeA ? 4 : 16));
+    EXPECT_GT(reply.size(), query.size());
+  }
+}
+
 TEST(DnsServerTest, MalformedQueriesGetFormErrOrNothing) {
   RunningOrigin origin;
   UdpClient client(origin->dns_endpoint());

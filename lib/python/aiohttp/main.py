@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import platform
 import re
@@ -129,8 +130,11 @@ async def main() -> None:
         trust_env=False,
         trace_configs=[trace_phases()],
     )
-    # Asks again after a second; an argument of their own also keeps them from being one and the same inside.
-    resolvers = [aiohttp.AsyncResolver(timeout=1) for _ in range(min(CONCURRENCY, MAX_RESOLVERS))]
+    # Once it has had answers, c-ares waits for as little as 250 ms, then about twice as long each time, 2.5 s at
+    # least from the sixth on: its 3 tries would give up long before the deadline.
+    tries = 5 + math.ceil(TIMEOUT / 2.5)
+    # Arguments of their own also keep them from being one and the same inside.
+    resolvers = [aiohttp.AsyncResolver(timeout=1.5, tries=tries) for _ in range(min(CONCURRENCY, MAX_RESOLVERS))]
     lines, reading, clock = stdin_lines(), asyncio.Lock(), Clock()
     async with session, asyncio.TaskGroup() as slots:
         for i in range(CONCURRENCY):
