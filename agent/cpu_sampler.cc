@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "agent/process/proc_usage.h"
+#include "common/files.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -53,10 +52,7 @@ uint32_t Permille(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<uint32_t>(std::min<uint64_t>(1000, part * 1000 / whole));
 }
 
-CpuTable ReadCpuTable() {
-  std::ifstream in("/proc/stat");
-  return ParseCpuTable(std::string(std::istreambuf_iterator<char>(in), {}));
-}
+CpuTable ReadCpuTable() { return ParseCpuTable(ReadWholeFile("/proc/stat")); }
 
 }  // namespace
 
@@ -109,8 +105,7 @@ OwnUsage ReadOwnUsage() {
     const TargetUsage times = FinalUsage(usage);
     own.cpu_us = times.user_us + times.system_us;
   }
-  std::ifstream in("/proc/self/status");
-  own.rss_bytes = StatusBytes(std::string(std::istreambuf_iterator<char>(in), {}), "VmRSS");
+  own.rss_bytes = StatusBytes(ReadWholeFile("/proc/self/status"), "VmRSS");
   return own;
 }
 

@@ -5,18 +5,11 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "agent/utf8.h"
+#include "common/files.h"
 
 namespace fetchbench::agent {
 namespace {
-
-std::string ReadFile(const char* path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // The rest of the first line that starts with `key`, without blanks, quotes and separators around
 // it.
@@ -49,12 +42,12 @@ v1::HostFacts ReadHostFacts(const std::vector<int>& cpus, const std::vector<int>
     facts.set_kernel(ValidUtf8(fmt::format("{} {}", names.sysname, names.release)));
     facts.set_architecture(ValidUtf8(names.machine));
   }
-  facts.set_cpu_model(CpuModel(ReadFile("/proc/cpuinfo")));
+  facts.set_cpu_model(CpuModel(ReadWholeFile("/proc/cpuinfo")));
   facts.set_cpus(static_cast<uint32_t>(cpus.size()));
   struct sysinfo info {};
   if (sysinfo(&info) == 0)
     facts.set_memory_bytes(static_cast<uint64_t>(info.totalram) * info.mem_unit);
-  facts.set_os(OsName(ReadFile("/etc/os-release")));
+  facts.set_os(OsName(ReadWholeFile("/etc/os-release")));
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.set_max_open_files(limit.rlim_max);
   for (const int cpu : target_cpus) facts.add_target_cpus(static_cast<uint32_t>(cpu));

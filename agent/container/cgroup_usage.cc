@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
 
 #include "common/docker/owner.h"
+#include "common/files.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kNamePrefix = "fetchbench-";
 constexpr std::string_view kSliceSuffix = ".slice";
-
-std::string ReadText(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 uint64_t Number(std::string_view text) {
   uint64_t value = 0;
@@ -142,7 +137,7 @@ CgroupFigures FiguresV2(std::string_view cpu_stat, std::string_view memory_curre
 RunCgroup::RunCgroup(const docker::EngineInfo& info, const std::string& owner, uint64_t number)
     : v2_(info.cgroup_version == "2"),
       systemd_(info.cgroup_driver == "systemd"),
-      mounts_(ParseCgroupMounts(ReadText("/proc/self/mountinfo"))) {
+      mounts_(ParseCgroupMounts(ReadWholeFile("/proc/self/mountinfo"))) {
   const std::string id = fmt::format("{}-{}", owner, number);
   if (systemd_) {
     parent_ = fmt::format("{}{}{}", kNamePrefix, Swap(id, '-', '_'), kSliceSuffix);
@@ -164,13 +159,13 @@ std::optional<CgroupFigures> RunCgroup::Read() const {
   const std::string memory = Folder("memory");
   if (parent_.empty() || cpu.empty() || access(cpu.c_str(), R_OK) != 0) return std::nullopt;
   if (v2_) {
-    return FiguresV2(ReadText(cpu + "/cpu.stat"), ReadText(cpu + "/memory.current"),
-                     ReadText(cpu + "/memory.peak"), ReadText(cpu + "/memory.stat"));
+    return FiguresV2(ReadWholeFile(cpu + "/cpu.stat"), ReadWholeFile(cpu + "/memory.current"),
+                     ReadWholeFile(cpu + "/memory.peak"), ReadWholeFile(cpu + "/memory.stat"));
   }
-  return FiguresV1(ReadText(cpu + "/cpuacct.usage"), ReadText(cpu + "/cpuacct.stat"),
-                   ReadText(memory + "/memory.usage_in_bytes"),
-                   ReadText(memory + "/memory.max_usage_in_bytes"),
-                   ReadText(memory + "/memory.stat"), sysconf(_SC_CLK_TCK));
+  return FiguresV1(ReadWholeFile(cpu + "/cpuacct.usage"), ReadWholeFile(cpu + "/cpuacct.stat"),
+                   ReadWholeFile(memory + "/memory.usage_in_bytes"),
+                   ReadWholeFile(memory + "/memory.max_usage_in_bytes"),
+                   ReadWholeFile(memory + "/memory.stat"), sysconf(_SC_CLK_TCK));
 }
 
 std::vector<pid_t> RunCgroup::Pids() const {
@@ -180,7 +175,7 @@ std::vector<pid_t> RunCgroup::Pids() const {
   if (parent_.empty() || folder.empty()) return pids;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (!entry.is_directory(error)) continue;
-    std::istringstream in(ReadText(entry.path().string() + "/cgroup.procs"));
+    std::istringstream in(ReadWholeFile(entry.path().string() + "/cgroup.procs"));
     std::copy(std::istream_iterator<pid_t>(in), {}, std::back_inserter(pids));
   }
   return pids;
@@ -202,7 +197,7 @@ std::string RunCgroup::Basis() const {
 }
 
 void RemoveLeftCgroups() {
-  for (const std::string& root : Roots(ParseCgroupMounts(ReadText("/proc/self/mountinfo")))) {
+  for (const std::string& root : Roots(ParseCgroupMounts(ReadWholeFile("/proc/self/mountinfo")))) {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(root, error)) {
       const std::string owner = OwnerOf(entry.path().filename().string());

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/docker/owner.h"
+#include "common/files.h"
 #include "common/status_util.h"
 
 namespace fetchbench::agent {
@@ -70,9 +71,7 @@ ContainerFiles::~ContainerFiles() {
 }
 
 absl::StatusOr<std::string> MakePrivateFolder(const std::string& owner) {
-  std::error_code error;
-  const fs::path base = fs::temp_directory_path(error);
-  std::string path = fmt::format("{}/{}{}", base.string(), kFolderPrefix, owner);
+  std::string path = fmt::format("{}/{}{}", TemporaryFolder(), kFolderPrefix, owner);
   if (mkdir(path.c_str(), 0700) == 0) return path;
   struct stat info {};
   // Nobody else may have made it for us.
@@ -85,8 +84,7 @@ absl::StatusOr<std::string> MakePrivateFolder(const std::string& owner) {
 
 void RemoveLeftFolders() {
   std::error_code error;
-  const fs::path base = fs::temp_directory_path(error);
-  for (const fs::directory_entry& entry : fs::directory_iterator(base, error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(TemporaryFolder(), error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kFolderPrefix)) continue;
     if (docker::StateOf(name.substr(kFolderPrefix.size())) != docker::OwnerState::kGone) continue;

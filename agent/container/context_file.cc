@@ -5,17 +5,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "common/docker/context_tar.h"
+#include "common/files.h"
 #include "common/status_util.h"
 
 namespace fetchbench::agent {
 namespace {
 
 absl::StatusOr<Fd> OpenNameless() {
-  std::error_code error;
-  const std::string folder = std::filesystem::temp_directory_path(error).string();
+  const std::string folder = TemporaryFolder();
   Fd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) return file;
   std::string path = folder + "/fetchbench-context-XXXXXX";  // not every file system can

@@ -1,14 +1,11 @@
 #include "agent/container/engine_cost.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 
 #include "agent/process/proc_usage.h"
 
@@ -17,13 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string ReadProc(pid_t pid, std::string_view name) {
-  std::ifstream in(fmt::format("/proc/{}/{}", pid, name));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 uint64_t CpuUsOf(pid_t pid) {
-  const auto times = ParseProcStat(ReadProc(pid, "stat"), sysconf(_SC_CLK_TCK));
+  const auto times = CpuTimesOf(pid);
   return times ? times->user_us + times->system_us : 0;
 }
 

@@ -4,17 +4,12 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "common/files.h"
 
 namespace fetchbench::agent {
 namespace {
-
-std::string ReadProcFile(pid_t pid, std::string_view name) {
-  std::ifstream in(fmt::format("/proc/{}/{}", pid, name));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // The n-th blank-separated word, from 0.
 std::optional<uint64_t> NumberAt(std::string_view text, int n) {
@@ -35,6 +30,10 @@ uint64_t Us(const timeval& t) {
 
 }  // namespace
 
+std::string ReadProc(pid_t pid, std::string_view name) {
+  return ReadWholeFile(fmt::format("/proc/{}/{}", pid, name));
+}
+
 std::optional<CpuTimes> ParseProcStat(std::string_view text, int64_t ticks_per_second) {
   // The program's name is in parentheses and may hold blanks and parentheses itself: fields are
   // counted from the last one. utime and stime are fields 14 and 15 of proc(5), state is field 3.
@@ -48,6 +47,10 @@ std::optional<CpuTimes> ParseProcStat(std::string_view text, int64_t ticks_per_s
   if (!user || !system) return std::nullopt;
   const auto us_per_tick = static_cast<uint64_t>(1'000'000 / ticks_per_second);
   return CpuTimes{*user * us_per_tick, *system * us_per_tick};
+}
+
+std::optional<CpuTimes> CpuTimesOf(pid_t pid) {
+  return ParseProcStat(ReadProc(pid, "stat"), sysconf(_SC_CLK_TCK));
 }
 
 uint64_t StatusBytes(std::string_view text, std::string_view field) {
@@ -65,17 +68,17 @@ uint64_t StatusBytes(std::string_view text, std::string_view field) {
 
 TargetUsage LiveUsage(pid_t pid) {
   TargetUsage usage;
-  if (const auto times = ParseProcStat(ReadProcFile(pid, "stat"), sysconf(_SC_CLK_TCK))) {
+  if (const auto times = CpuTimesOf(pid)) {
     usage.user_us = times->user_us;
     usage.system_us = times->system_us;
   }
-  const std::string status = ReadProcFile(pid, "status");
+  const std::string status = ReadProc(pid, "status");
   usage.rss_bytes = StatusBytes(status, "VmRSS");
   usage.peak_rss_bytes = StatusBytes(status, "VmHWM");
   return usage;
 }
 
-uint64_t PeakMemory(pid_t pid) { return StatusBytes(ReadProcFile(pid, "status"), "VmHWM"); }
+uint64_t PeakMemory(pid_t pid) { return StatusBytes(ReadProc(pid, "status"), "VmHWM"); }
 
 TargetUsage FinalUsage(const rusage& usage) {
   TargetUsage result;

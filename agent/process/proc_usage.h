@@ -5,11 +5,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "agent/target_process.h"
 
 namespace fetchbench::agent {
+
+// The text of /proc/PID/NAME; empty when the process is gone.
+std::string ReadProc(pid_t pid, std::string_view name);
 
 // From the text of /proc/PID/stat: user and system time; nullopt when it is not such a text. Pure.
 struct CpuTimes {
@@ -17,6 +21,8 @@ struct CpuTimes {
   uint64_t system_us = 0;
 };
 std::optional<CpuTimes> ParseProcStat(std::string_view text, int64_t ticks_per_second);
+// Of a process; nullopt when it is gone.
+std::optional<CpuTimes> CpuTimesOf(pid_t pid);
 
 // From the text of /proc/PID/status: "VmRSS" and the like in bytes; 0 when it is not there (a
 // zombie has no memory). Pure.

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "common/docker/ignore_rules.h"
 #include "common/docker/sha256.h"
 #include "common/docker/tar_writer.h"
+#include "common/files.h"
 
 namespace fetchbench::docker {
 namespace {
@@ -24,11 +24,6 @@ constexpr size_t kPieceBytes = 256 << 10;
 
 // By path, so that the archive's order does not depend on the file system.
 using Entries = std::map<std::string, fs::file_type>;
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bool IsKept(const IgnoreRules& rules, const std::string& path) {
   return path == kDockerfile || path == kIgnoreFile || !rules.Ignores(path);
@@ -119,7 +114,7 @@ absl::StatusOr<ContextTar> PackContext(const std::string& folder) {
     return absl::NotFoundError(fmt::format("{} has no {}", folder, kDockerfile));
   }
   const absl::StatusOr<Entries> entries =
-      ListEntries(root, IgnoreRules::Parse(ReadAll(root / kIgnoreFile)));
+      ListEntries(root, IgnoreRules::Parse(ReadWholeFile(root / kIgnoreFile)));
   if (!entries.ok()) return entries.status();
   ContextTar result;
   const auto append = [&result, &folder](std::string_view bytes) -> absl::Status {

@@ -6,20 +6,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
+
+#include "common/files.h"
 
 namespace fetchbench::docker {
 namespace {
 
-std::string ReadText(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string BootId() {
-  std::string text = ReadText("/proc/sys/kernel/random/boot_id");
+  std::string text = ReadWholeFile("/proc/sys/kernel/random/boot_id");
   std::erase_if(text, [](char c) { return c == '-' || c == '\n'; });
   return text;
 }
@@ -32,7 +27,7 @@ uint64_t PidNamespace() {
 // starttime, field 22 of proc(5), counted from the state (field 3) behind the name. A zombie is not
 // alive.
 std::optional<uint64_t> StartTicks(pid_t pid) {
-  const std::string text = ReadText(fmt::format("/proc/{}/stat", pid));
+  const std::string text = ReadWholeFile(fmt::format("/proc/{}/stat", pid));
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= text.size()) return std::nullopt;
   if (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X') return std::nullopt;

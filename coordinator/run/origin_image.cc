@@ -13,6 +13,7 @@
 
 #include "common/docker/sha256.h"
 #include "common/docker/tar_writer.h"
+#include "common/files.h"
 #include "common/status_util.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/shared_libraries.h"
@@ -87,9 +88,7 @@ absl::Status WriteRoot(const OriginRoot& root, docker::TarWriter::Out out) {
 
 // The archive in a file without a name.
 absl::StatusOr<docker::BodySource> ArchiveOf(const OriginRoot& root) {
-  std::error_code error;
-  std::string folder = fs::temp_directory_path(error).string();
-  if (error) folder = "/tmp";
+  const std::string folder = TemporaryFolder();
   std::string path = folder + "/fetchbench-origin-XXXXXX";
   const OpenFile file(mkostemp(path.data(), O_CLOEXEC));
   if (file.fd() < 0) return FromErrno(errno, fmt::format("cannot make a file in {}", folder));

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "common/docker/engine_address.h"
+#include "common/files.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -148,11 +149,10 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement, std::string log_level,
                                                  Stopped stopped) {
-  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes. TMPDIR may name no folder.
-  std::error_code no_folder;
-  std::string folder = std::filesystem::temp_directory_path(no_folder).string();
+  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
+  std::string folder = TemporaryFolder();
   constexpr size_t kLongestTemporary = 60;
-  if (no_folder || folder.size() > kLongestTemporary) folder = "/tmp";
+  if (folder.size() > kLongestTemporary) folder = "/tmp";
   folder += "/fetchbench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,

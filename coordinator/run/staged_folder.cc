@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "common/files.h"
 #include "common/status_util.h"
 #include "coordinator/run/shared_libraries.h"
 
@@ -47,14 +48,12 @@ StagedFolder::~StagedFolder() {
 
 absl::StatusOr<StagedFolder> StagedFolder::Make(const std::string& folder, const std::string& built,
                                                 const std::vector<std::string>& programs) {
-  std::error_code error;
-  std::string path = fs::temp_directory_path(error).string();
-  if (error) path = "/tmp";
-  path += "/fetchbench-stage-XXXXXX";
+  std::string path = TemporaryFolder() + "/fetchbench-stage-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return FromErrno(errno, fmt::format("cannot make the folder {}", path));
   }
   StagedFolder staged(path);
+  std::error_code error;
   fs::copy(folder, path, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   if (error) {
     return absl::ErrnoToStatus(error.value(), fmt::format("cannot copy {} to {}", folder, path));

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +99,21 @@ TEST(ContainerFilesTest, TheyAreReadableForAllAndGoWithTheirOwner) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   EXPECT_EQ(ContainerFiles::Make(folder.path(), "", "")->mounts().ca_file, "");
+}
+
+TEST(ContainerFilesTest, ATemporaryFolderThatIsNotThereIsDoneWithout) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string saved = before == nullptr ? "" : before;
+  setenv("TMPDIR", "/no/such/folder", 1);
+  const auto folder = MakePrivateFolder("test-" + std::to_string(getpid()));
+  if (before == nullptr) {
+    unsetenv("TMPDIR");
+  } else {
+    setenv("TMPDIR", saved.c_str(), 1);
+  }
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_THAT(*folder, testing::StartsWith("/tmp/"));
+  std::filesystem::remove(*folder);
 }
 
 TEST(ContextFileTest, OnlyWhatWasAnnouncedIsTaken) {
