@@ -8,10 +8,8 @@
 
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "common/clock.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
@@ -40,13 +38,6 @@ ExitCode Print(const std::string& text) {
   return ExitCode::kInternalError;
 }
 
-ExitCode RunRun(const RunOptions& options) {
-  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
-  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
-  const TextStyle stdout_style = Terminal(STDOUT_FILENO, ProcessEnvironment()).Style();
-  return RunOnce(options, SystemClock(), display, stdout_style).code;
-}
-
 // Kept apart from what was asked for: a bad target.json is nobody's fault who names another.
 void ReportProblems(const TargetRegistry& targets) {
   for (const std::string& problem : targets.problems()) {
@@ -69,7 +60,7 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
     case Command::kTargets:
       return ListTargets(targets);
     case Command::kRun:
-      return RunRun(options.run);
+      return RunOnce(options.run).code;
     case Command::kBench:
       return Bench(options.bench, targets);
     case Command::kVerify:

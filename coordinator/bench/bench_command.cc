@@ -18,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RunResult OneRun(const RunOptions& options, RunPresentation presentation) {
-  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
-  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
-  return RunOnce(options, SystemClock(), display,
-                 Terminal(STDOUT_FILENO, ProcessEnvironment()).Style(), std::move(presentation));
-}
-
 absl::StatusOr<std::vector<BenchSetting>> ReadSettings(const std::string& path) {
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(fmt::format("cannot read {}; --settings names it", path));
@@ -132,7 +125,7 @@ ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   const std::vector<BenchStep> steps = PlanSteps(targets->size(), options.rounds, options.run.seed);
   BenchRunner runner(*std::move(targets), options.run, clock,
                      [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
-  result.rows = runner.Run(steps, OneRun);
+  result.rows = runner.Run(steps, RunOnce);
   result.facts.partial = runner.interrupted();
   result.facts.host = HostOf(result.rows);
   result.Sort();

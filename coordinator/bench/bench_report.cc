@@ -114,10 +114,7 @@ std::string RuntimeOf(const BenchRow& row) {
   for (const BenchRound& round : row.rounds) {
     if (!round.summary) continue;
     const RunFacts& facts = round.summary->facts;
-    std::string text = facts.runtime;
-    for (const std::string& library : facts.libraries) {
-      text += (text.empty() ? "" : ", ") + library;
-    }
+    std::string text = RuntimeInWords(facts);
     if (!facts.image_digest.empty()) text += ", image " + facts.image_digest.substr(0, 19);
     return text;
   }
@@ -139,15 +136,6 @@ std::vector<std::string> Remarks(const BenchResult& result) {
     }
   }
   return remarks;
-}
-
-std::string ForMarkdown(const std::string& text) {
-  std::string clean;
-  for (const char c : text) {
-    if (c == '|') clean += '\\';
-    clean += c == '\n' ? ' ' : c;
-  }
-  return clean;
 }
 
 std::string ForCsv(const std::string& text) {
@@ -204,13 +192,13 @@ std::string BenchMarkdown(const BenchResult& result) {
   text += "\n" + rule + "\n";
   for (const Texts& row : AllRows(result)) {
     text += "|";
-    for (const std::string& cell : row) text += fmt::format(" {} |", ForMarkdown(cell));
+    for (const std::string& cell : row) text += fmt::format(" {} |", MarkdownText(cell));
     text += "\n";
   }
   text += "\n";
-  for (const std::string& line : FactsLines(result.facts)) text += ForMarkdown(line) + "\n";
+  for (const std::string& line : FactsLines(result.facts)) text += MarkdownText(line) + "\n";
   text += "\n";
-  for (const std::string& remark : Remarks(result)) text += "- " + ForMarkdown(remark) + "\n";
+  for (const std::string& remark : Remarks(result)) text += "- " + MarkdownText(remark) + "\n";
   return text;
 }
 

@@ -39,8 +39,7 @@ BenchRunner::BenchRunner(std::vector<TargetInfo> targets, const RunOptions& run,
   for (TargetInfo& target : targets) rows_.push_back({std::move(target), {}});
 }
 
-std::vector<BenchRow> BenchRunner::Run(const std::vector<BenchStep>& steps,
-                                       const RunOneRound& run_one) {
+std::vector<BenchRow> BenchRunner::Run(const std::vector<BenchStep>& steps, const RunOne& run_one) {
   for (const BenchStep& step : steps) rounds_ = std::max(rounds_, step.round);
   for (size_t i = 0; i < steps.size() && !interrupted_; ++i) {
     if (given_up_[steps[i].target]) continue;
@@ -89,7 +88,7 @@ void BenchRunner::Fail(const BenchStep& step, std::string reason, std::string fo
   if (step.round == 0) given_up_[step.target] = true;
 }
 
-void BenchRunner::DoStep(const BenchStep& step, const RunOneRound& run_one) {
+void BenchRunner::DoStep(const BenchStep& step, const RunOne& run_one) {
   RunOptions options = run_;
   options.target = rows_[step.target].target;
   options.concurrency = options.target.concurrency;

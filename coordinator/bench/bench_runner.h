@@ -16,9 +16,6 @@ namespace fetchbench::coordinator {
 // URLs of a warm-up at most: it is for images, page cache and nothing else.
 inline constexpr uint64_t kWarmUpUrls = 200;
 
-// Does one run; RunOnce with a display, or a fake.
-using RunOneRound = std::function<RunResult(const RunOptions&, RunPresentation)>;
-
 // The steps of a benchmark, one after the other. A target whose warm-up fails is not tried again.
 class BenchRunner {
  public:
@@ -27,11 +24,11 @@ class BenchRunner {
               std::function<void(const std::string&)> say);
 
   // Rows in the order of the targets. Stops at an interruption; `interrupted` tells.
-  std::vector<BenchRow> Run(const std::vector<BenchStep>& steps, const RunOneRound& run_one);
+  std::vector<BenchRow> Run(const std::vector<BenchStep>& steps, const RunOne& run_one);
   bool interrupted() const { return interrupted_; }
 
  private:
-  void DoStep(const BenchStep& step, const RunOneRound& run_one);
+  void DoStep(const BenchStep& step, const RunOne& run_one);
   std::string Note(const BenchStep& step, size_t number, size_t steps) const;
   double SecondsLeft(const std::vector<BenchStep>& steps, size_t from) const;
   void Fail(const BenchStep& step, std::string reason, std::string folder);

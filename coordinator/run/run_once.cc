@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,9 +10,12 @@
 #include <exception>
 #include <utility>
 
+#include "common/clock.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_controller.h"
 #include "coordinator/ui/log_sink.h"
+#include "coordinator/ui/progress_display.h"
+#include "coordinator/ui/terminal.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -49,8 +53,11 @@ class LogThroughDisplay {
 
 }  // namespace
 
-RunResult RunOnce(const RunOptions& options, const Clock& clock, ProgressDisplay& display,
-                  TextStyle stdout_style, RunPresentation presentation) {
+RunResult RunOnce(const RunOptions& options, RunPresentation presentation) {
+  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
+  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
+  const TextStyle stdout_style = Terminal(STDOUT_FILENO, ProcessEnvironment()).Style();
+  const SystemClock clock;
   const LogThroughDisplay log(display, options.log_level);
   const std::vector<int> cpus = AllowedCpus();
   net::io_context loop(1);

@@ -6,14 +6,11 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/clock.h"
 #include "common/net.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/origin_client.h"
 #include "coordinator/summary/summary.h"
-#include "coordinator/ui/progress_display.h"
-#include "coordinator/ui/text_style.h"
 
 namespace fetchbench::coordinator {
 
@@ -33,10 +30,12 @@ struct RunResult {
   std::string folder;                        // "out/<run-id>"; empty: none was made
 };
 
-// One whole run. Blocks; on the program's main thread, because children die with the thread that
-// started them. Logs go through `display`, which is used up. The calling thread's CPUs are what
-// they were before. A second Ctrl-C ends the process.
-RunResult RunOnce(const RunOptions& options, const Clock& clock, ProgressDisplay& display,
-                  TextStyle stdout_style, RunPresentation presentation = {});
+// One whole run, with its live display on standard error, through which logs go too. Blocks; on the
+// program's main thread, because children die with the thread that started them. The calling
+// thread's CPUs are what they were before. A second Ctrl-C ends the process.
+RunResult RunOnce(const RunOptions& options, RunPresentation presentation = {});
+
+// RunOnce, or a fake: for what makes several runs.
+using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
 
 }  // namespace fetchbench::coordinator

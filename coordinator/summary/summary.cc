@@ -16,4 +16,13 @@ const char* RunEndName(RunEnd end) {
   return "unknown";
 }
 
+std::string RuntimeInWords(const RunFacts& facts) {
+  std::string text = facts.runtime;
+  for (const std::string& library : facts.libraries) {
+    if (!text.empty()) text += ", ";
+    text += library;
+  }
+  return text;
+}
+
 }  // namespace fetchbench::coordinator

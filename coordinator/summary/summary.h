@@ -177,6 +177,9 @@ struct RunFacts {
   std::string user_agent;
 };
 
+// "Go 1.26.1, net/http": runtime and libraries that really ran.
+std::string RuntimeInWords(const RunFacts& facts);
+
 enum class RunEnd {
   kComplete,     // every URL had its turn
   kDuration,     // DURATION was reached; a normal end

@@ -203,4 +203,13 @@ std::string HidePassword(std::string_view url) {
   return std::string(url.substr(0, colon + 1)) + "***" + std::string(url.substr(at));
 }
 
+std::string MarkdownText(std::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '>') clean += '\\';
+    clean += c == '\n' ? ' ' : c;
+  }
+  return clean;
+}
+
 }  // namespace fetchbench::coordinator

@@ -8,31 +8,25 @@
 namespace fetchbench::coordinator {
 namespace {
 
-bool Matches(std::string_view pattern, std::string_view name) {
-  if (!pattern.ends_with('*')) return pattern == name;
-  pattern.remove_suffix(1);
-  return name.starts_with(pattern);
-}
-
-bool Says(const DeclaredDeviation& declared, const Finding& finding) {
+bool Says(const Deviation& declared, const Finding& finding) {
   return std::ranges::find(declared.observed, finding.token) != declared.observed.end();
 }
 
-const DeclaredDeviation* Covering(const std::string& behaviour, const Finding& finding,
-                                  const std::vector<DeclaredDeviation>& declared) {
-  for (const DeclaredDeviation& deviation : declared) {
+const Deviation* Covering(const std::string& behaviour, const Finding& finding,
+                          const std::vector<Deviation>& declared) {
+  for (const Deviation& deviation : declared) {
     const bool here = std::ranges::any_of(
         deviation.behaviours,
-        [&behaviour](const std::string& pattern) { return Matches(pattern, behaviour); });
+        [&behaviour](const std::string& pattern) { return MatchesPattern(pattern, behaviour); });
     if (here && Says(deviation, finding)) return &deviation;
   }
   return nullptr;
 }
 
-bool Happened(const DeclaredDeviation& deviation, const std::string& pattern,
+bool Happened(const Deviation& deviation, const std::string& pattern,
               const std::vector<std::string>& names, const std::vector<Cell>& cells, bool& known) {
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!Matches(pattern, names[i]) || cells[i].verdict == Verdict::kNotRun) continue;
+    if (!MatchesPattern(pattern, names[i]) || cells[i].verdict == Verdict::kNotRun) continue;
     known = true;
     for (const Finding& finding : cells[i].findings) {
       if (Says(deviation, finding)) return true;
@@ -42,6 +36,12 @@ bool Happened(const DeclaredDeviation& deviation, const std::string& pattern,
 }
 
 }  // namespace
+
+bool MatchesPattern(std::string_view pattern, std::string_view behaviour) {
+  if (!pattern.ends_with('*')) return pattern == behaviour;
+  pattern.remove_suffix(1);
+  return behaviour.starts_with(pattern);
+}
 
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
@@ -58,11 +58,11 @@ std::string_view VerdictName(Verdict verdict) {
 }
 
 Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
-              const std::vector<DeclaredDeviation>& declared) {
+              const std::vector<Deviation>& declared) {
   Cell cell;
   cell.verdict = findings.empty() ? Verdict::kPass : Verdict::kDeviation;
   for (const Finding& finding : findings) {
-    const DeclaredDeviation* deviation = Covering(behaviour, finding, declared);
+    const Deviation* deviation = Covering(behaviour, finding, declared);
     if (deviation == nullptr) {
       cell.verdict = Verdict::kFail;
     } else {
@@ -75,7 +75,7 @@ Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
 }
 
 bool IsDeclared(const std::string& behaviour, const Finding& finding,
-                const std::vector<DeclaredDeviation>& declared) {
+                const std::vector<Deviation>& declared) {
   return Covering(behaviour, finding, declared) != nullptr;
 }
 
@@ -92,15 +92,15 @@ bool Matrix::Failed() const {
 
 std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<Cell>& cells,
-                                   const std::vector<DeclaredDeviation>& declared, bool all_rows) {
+                                   const std::vector<Deviation>& declared, bool all_rows) {
   std::vector<std::string> stale;
-  for (const DeclaredDeviation& deviation : declared) {
+  for (const Deviation& deviation : declared) {
     if (deviation.sometimes) continue;
     for (const std::string& pattern : deviation.behaviours) {
       bool known = false;
       if (Happened(deviation, pattern, names, cells, known)) continue;
       const bool exists = std::ranges::any_of(
-          names, [&pattern](const std::string& name) { return Matches(pattern, name); });
+          names, [&pattern](const std::string& name) { return MatchesPattern(pattern, name); });
       if (!exists && all_rows) {
         stale.push_back(fmt::format("{}: no behaviour is called so", pattern));
       } else if (exists && known) {

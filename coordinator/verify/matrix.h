@@ -4,19 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/targets/target.h"
 #include "coordinator/ui/text_style.h"
 #include "coordinator/verify/judge.h"
 
 namespace fetchbench::coordinator {
-
-// What target.json says that a library does differently; see lib/CONTRACT.md.
-struct DeclaredDeviation {
-  std::vector<std::string> behaviours = {};  // names; "prefix-*" stands for all that begin so
-  std::vector<std::string> observed = {};    // tokens of findings
-  std::string why = {};
-  std::string reference = {};
-  bool sometimes = false;  // a race: it does not happen in every run
-};
 
 enum class Verdict { kPass, kDeviation, kFail, kNotRun };
 std::string_view VerdictName(Verdict verdict);  // "pass", "deviation", "FAIL", "not run"
@@ -29,14 +21,17 @@ struct Cell {
   std::string reference = {};      // of a deviation
 };
 
+// Whether a behaviour is meant: "prefix-*" stands for all that begin so. Pure.
+bool MatchesPattern(std::string_view pattern, std::string_view behaviour);
+
 // Findings that are all covered by declared deviations are a deviation; one that is not makes it
 // FAIL. Pure.
 Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
-              const std::vector<DeclaredDeviation>& declared);
+              const std::vector<Deviation>& declared);
 
 // Whether a declared deviation says that the behaviour may show this. Pure.
 bool IsDeclared(const std::string& behaviour, const Finding& finding,
-                const std::vector<DeclaredDeviation>& declared);
+                const std::vector<Deviation>& declared);
 
 // A target's column.
 struct MatrixColumn {
@@ -63,7 +58,7 @@ struct Matrix {
 // is no behaviour beside `names`, so that a pattern which fits none of them is wrong. Pure.
 std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<Cell>& cells,
-                                   const std::vector<DeclaredDeviation>& declared, bool all_rows);
+                                   const std::vector<Deviation>& declared, bool all_rows);
 
 // Each ends with a newline. The text sums up each target and says what is not as it should be, cell
 // by cell; the other two hold every cell.

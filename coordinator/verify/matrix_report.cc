@@ -28,16 +28,6 @@ std::string Tokens(const Cell& cell) {
   return fmt::format("{}", fmt::join(tokens, ", "));
 }
 
-// One line; a bar would end a table's cell.
-std::string ForMarkdown(std::string text) {
-  std::string clean;
-  for (const char c : text) {
-    if (c == '|' || c == '<' || c == '>') clean += '\\';
-    clean += c == '\n' ? ' ' : c;
-  }
-  return clean;
-}
-
 BoxTable SummaryTable(const Matrix& matrix, bool with_runtime) {
   std::vector<BoxTable::Column> columns{{"target", Align::kLeft}};
   if (with_runtime) columns.push_back({"runtime", Align::kLeft});
@@ -101,7 +91,7 @@ std::string MarkdownCell(const Cell& cell) {
   if (cell.verdict == Verdict::kPass || cell.verdict == Verdict::kNotRun) {
     return std::string(Sign(cell));
   }
-  return fmt::format("{}: {}", Sign(cell), ForMarkdown(Tokens(cell)));
+  return fmt::format("{}: {}", Sign(cell), MarkdownText(Tokens(cell)));
 }
 
 // Deviations with the same reason are one line.
@@ -158,7 +148,7 @@ std::string MatrixMarkdown(const Matrix& matrix) {
       "|---|---|---:|---:|---:|---:|---:|\n";
   for (const MatrixColumn& column : matrix.columns) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", column.target,
-                        ForMarkdown(column.runtime), column.Count(Verdict::kPass),
+                        MarkdownText(column.runtime), column.Count(Verdict::kPass),
                         column.Count(Verdict::kDeviation), column.Count(Verdict::kFail),
                         column.stale.size(), column.Count(Verdict::kNotRun));
   }

@@ -70,13 +70,6 @@ Task<> AskOrigin(OriginClient* origin, const std::vector<Behaviour>* behaviours,
   }
 }
 
-std::string RuntimeText(const RunFacts& facts) {
-  std::vector<std::string> parts;
-  if (!facts.runtime.empty()) parts.push_back(facts.runtime);
-  for (const std::string& library : facts.libraries) parts.push_back(library);
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 struct OneRun {
   Summary summary;
   std::vector<std::optional<Record>> records;
@@ -130,7 +123,7 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
   asked.timeout_us = std::chrono::microseconds(options.timeout).count();
   asked.user_agent = options.user_agent;
   Judged judged;
-  judged.runtime = RuntimeText(run->summary.facts);
+  judged.runtime = RuntimeInWords(run->summary.facts);
   judged.libc = run->summary.facts.libc;
   for (size_t i = 0; i < behaviours.size(); ++i) {
     judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
@@ -141,7 +134,7 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
 
 // What is not declared and may be the machine's doing is looked at a second time, alone.
 absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& behaviours,
-                       const std::vector<DeclaredDeviation>& declared, Judged& judged,
+                       const std::vector<Deviation>& declared, Judged& judged,
                        const RunOne& run_one) {
   std::vector<Behaviour> again;
   std::vector<size_t> where;
@@ -167,7 +160,7 @@ absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& beh
 }
 
 absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
-                            const std::vector<DeclaredDeviation>& declared, MatrixColumn& column,
+                            const std::vector<Deviation>& declared, MatrixColumn& column,
                             const RunOne& run_one) {
   uint64_t small_peak_bytes = 0;
   for (size_t i = 0; i < plan.resources.size(); ++i) {
@@ -192,11 +185,11 @@ absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
 }
 
 // Those that hold with the C library that ran.
-std::vector<DeclaredDeviation> DeclaredBy(const TargetInfo& target, const std::string& libc) {
-  std::vector<DeclaredDeviation> declared;
+std::vector<Deviation> DeclaredBy(const TargetInfo& target, const std::string& libc) {
+  std::vector<Deviation> declared;
   for (const Deviation& d : target.deviations) {
     if (!d.libc.empty() && !libc.starts_with(d.libc)) continue;
-    declared.push_back({d.behaviours, d.observed, d.why, d.reference, d.sometimes});
+    declared.push_back(d);
   }
   return declared;
 }
@@ -212,7 +205,7 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     played.push_back(plan.behaviours[i]);
     where.push_back(i);
   }
-  std::vector<DeclaredDeviation> declared = DeclaredBy(target, "");
+  std::vector<Deviation> declared = DeclaredBy(target, "");
   if (!played.empty()) {
     auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
     if (!judged.ok()) return judged.status();

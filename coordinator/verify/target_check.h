@@ -14,10 +14,6 @@
 
 namespace fetchbench::coordinator {
 
-// Does one run and tells what came of it; the title note is for the display. RunOnce with a
-// display, or a fake.
-using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
-
 // What all targets are checked with.
 struct CheckPlan {
   std::vector<Behaviour> behaviours;

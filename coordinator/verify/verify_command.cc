@@ -12,18 +12,9 @@
 namespace fetchbench::coordinator {
 namespace {
 
-RunResult OneRun(const RunOptions& options, RunPresentation presentation) {
-  Terminal terminal(STDERR_FILENO, ProcessEnvironment());
-  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
-  return RunOnce(options, SystemClock(), display,
-                 Terminal(STDOUT_FILENO, ProcessEnvironment()).Style(), std::move(presentation));
-}
-
 bool Wanted(const std::vector<std::string>& only, std::string_view name) {
-  return only.empty() || std::ranges::any_of(only, [name](std::string_view pattern) {
-           const bool prefix = pattern.ends_with('*');
-           if (prefix) pattern.remove_suffix(1);
-           return prefix ? name.starts_with(pattern) : name == pattern;
+  return only.empty() || std::ranges::any_of(only, [name](const std::string& pattern) {
+           return MatchesPattern(pattern, name);
          });
 }
 
@@ -79,7 +70,7 @@ ExitCode Verify(const VerifyOptions& options) {
   for (size_t i = 0; i < options.targets.size(); ++i) {
     const TargetInfo& target = options.targets[i];
     fmt::print(stderr, "verify: {} ({} of {})\n", target.name, i + 1, options.targets.size());
-    auto column = CheckTarget(*plan, target, OneRun);
+    auto column = CheckTarget(*plan, target, RunOnce);
     if (!column.ok()) {
       fmt::print(stderr, "coordinator: {}\n", std::string(column.status().message()));
       return ExitCode::kInterrupted;

@@ -210,7 +210,7 @@ class BenchRunnerTest : public testing::Test {
     result.folder = "out/r";
     return result;
   }
-  std::vector<BenchRow> Run(const RunOneRound& run_one) {
+  std::vector<BenchRow> Run(const RunOne& run_one) {
     BenchRunner runner({Target("a"), Target("b", 20)}, run_, clock_,
                        [this](const std::string& line) { said_.push_back(line); });
     auto rows = runner.Run(PlanSteps(2, 2, 1), run_one);

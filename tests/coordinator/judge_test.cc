@@ -155,10 +155,10 @@ TEST(SightingTest, ReadsWhatAnOriginAnswersAndRefusesAnythingElse) {
                    .ok());
 }
 
-const std::vector<DeclaredDeviation> kDeclared{{.behaviours = {"redirect-chain-*"},
-                                                .observed = {"redirect_limit"},
-                                                .why = "w",
-                                                .reference = "r"}};
+const std::vector<Deviation> kDeclared{{.behaviours = {"redirect-chain-*"},
+                                        .observed = {"redirect_limit"},
+                                        .why = "w",
+                                        .reference = "r"}};
 
 TEST(MatrixTest, FindingsThatAreAllDeclaredAreADeviation) {
   const Cell cell = MakeCell("redirect-chain-10", {{"redirect_limit", "t"}}, kDeclared);
