@@ -13,6 +13,7 @@
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
+#include "coordinator/cli/engine_need.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
@@ -87,6 +88,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
+  if (!arguments.empty() && arguments[0] == "needs-engine") {
+    return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
+                                                       ProcessEnvironment(), targets)));
+  }
   const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.

@@ -116,6 +116,17 @@ fb_docker_ready() {
   exec {lock}>&-
 }
 
+# fb_engine_for ARGUMENT...: an engine, if the coordinator's command with these arguments runs targets in containers
+# here. Where there can be none, a command that would run all targets goes on with those that need none.
+fb_engine_for() {
+  local need
+  need=$("$(fb_program coordinator)" needs-engine "$@" </dev/null 2>/dev/null) || return 0
+  case $need in
+    yes) fb_docker_ready ;;
+    maybe) (fb_docker_ready) || fb_note "fetchbench: without a Docker Engine; targets in containers cannot run" ;;
+  esac
+}
+
 # fb_containers_ready [BASE...]: an engine, and the stand-in base images named (see bin/base-images; none named:
 # all of them) for hosts without a container registry.
 fb_containers_ready() {
