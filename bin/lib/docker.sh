@@ -21,11 +21,6 @@ fb_docker_answers() {
       docker version --format '{{.Server.APIVersion}}' </dev/null >/dev/null 2>&1
 }
 
-# fb_is_running PID: a process that is not only a dead one's entry (not every PID 1 reaps).
-fb_is_running() {
-  [[ $(awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null) == [!ZX] ]]
-}
-
 # Prints the process that Docker's pid file names if it is a dockerd; removes the file if it is not: dockerd
 # refuses to start when any process at all has the number that a killed one left there.
 fb_dockerd_pid() {
