@@ -7,6 +7,7 @@
 
 #include "agent/container/container_process.h"
 #include "agent/target_facts.h"
+#include "common/docker/old_images.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -79,7 +80,11 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   absl::StatusOr<std::string> id =
       co_await builder.BuildImage(std::move(request), std::move(progress));
   if (!id.ok()) co_return id.status();
-  co_return co_await builder.TagImage(*id, key->repository, key->tag);
+  absl::Status tagged = co_await builder.TagImage(*id, key->repository, key->tag);
+  if (tagged.ok()) {
+    co_await docker::RemoveSupersededImages(builder, key->repository, key->Reference());
+  }
+  co_return tagged;
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
