@@ -30,6 +30,8 @@ constexpr int kLostRounds = 5;
 constexpr milliseconds kLostPause{500};
 // For what a container printed last to arrive after its end.
 constexpr milliseconds kOutputDrain{10'000};
+// For a container to end after its output has: without output it can answer nothing.
+constexpr milliseconds kMuteGrace{5'000};
 // For an Engine to carry SIGKILL out.
 constexpr milliseconds kKillPatience{20'000};
 constexpr milliseconds kStatsPeriod{1'000};
@@ -44,6 +46,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
         spec_(std::move(spec)),
         name_(fmt::format("fetchbench-target-{}-{}", host_->owner(), host_->NextNumber())),
         output_ended_(host_->loop()),
+        exit_seen_(host_->loop()),
         ended_(host_->loop()),
         sink_(&sink) {}
 
@@ -57,6 +60,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
       co_return started;
     }
     self->sink_ = nullptr;
+    self->SeeExit();
     if (self->stream_) self->stream_->Close();
     co_await self->Remove();
     self->phase_ = Phase::kEnded;
@@ -154,6 +158,19 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     }
     self->output_over_ = true;
     self->output_ended_.Notify();
+    Spawn(self->host_->loop(), "container without output", EndMute(self));
+  }
+
+  // Of one that closed its output, or whose connection to the Engine broke. Others have ended by
+  // then.
+  static Task<> EndMute(Self self) {
+    const SteadyTime deadline = steady_clock::now() + kMuteGrace;
+    while (!self->exited_) {
+      if (co_await self->exit_seen_.WaitUntil(deadline)) continue;
+      if (self->note_.empty()) self->note_ = "its output ended and it did not";
+      self->Kill();
+      co_return;
+    }
   }
 
   static Task<> WriteInput(Self self, std::string bytes) {
@@ -182,6 +199,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     while (self->phase_ == Phase::kRunning) {
       if (co_await self->ended_.WaitUntil(deadline)) continue;
       if (self->phase_ != Phase::kRunning) break;
+      self->final_usage_ = self->usage_.Read(steady_clock::now());
       self->Report(kEngineTroubleCode, "the Docker Engine did not carry SIGKILL out in time");
       break;
     }
@@ -229,16 +247,25 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
 
   static Task<> WaitForExit(Self self) {
     const absl::StatusOr<int> code = co_await self->WaitForCode();
+    self->SeeExit();
     if (!code.ok()) self->NoteTrouble(code.status());
     const SteadyTime deadline = steady_clock::now() + kOutputDrain;
     while (!self->output_over_ && code.ok()) {
-      if (!co_await self->output_ended_.WaitUntil(deadline)) break;
+      if (co_await self->output_ended_.WaitUntil(deadline)) continue;
+      spdlog::warn("container {} ended and its output did not, within {} ms", self->name_,
+                   kOutputDrain.count());
+      break;
     }
     int result = code.ok() ? TargetExitCode(*code) : kEngineTroubleCode;
     if (code.ok()) co_await self->NoteReason();
     self->stream_->Close();
     co_await self->Remove();
     self->Report(result, self->note_);
+  }
+
+  void SeeExit() {
+    exited_ = true;
+    exit_seen_.Notify();
   }
 
   void NoteTrouble(const absl::Status& status) {
@@ -249,6 +276,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
 
   Task<> NoteReason() {
     absl::StatusOr<docker::ContainerInfo> info = co_await host_->client().InspectContainer(id_);
+    if (!info.ok()) spdlog::warn("{}", std::string(info.status().message()));
     if (info.ok() && note_.empty()) note_ = ExitNote(*info, spec_.limits.memory_bytes());
   }
 
@@ -277,6 +305,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
   ContainerUsage usage_;
   TargetUsage final_usage_;
   Wakeup output_ended_;
+  Wakeup exit_seen_;
   Wakeup ended_;
   TargetSink* sink_;
   TextTail stderr_{kStderrTailBytes};
@@ -286,6 +315,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
   bool close_wanted_ = false;
   bool input_broken_ = false;
   bool output_over_ = false;
+  bool exited_ = false;
   bool kill_watched_ = false;
 };
 
