@@ -18,7 +18,8 @@
 namespace fetchbench::test {
 
 // Stands between a client and a Docker Engine, both on Unix sockets, hands everything on, and cuts
-// connections off when a test wants it.
+// connections off when a test wants it. Many ends of calls look like this to a client: a deadline,
+// an Engine that is restarted.
 class EngineProxy {
  public:
   EngineProxy(const std::string& path, std::string engine) : engine_(std::move(engine)) {
@@ -41,6 +42,10 @@ class EngineProxy {
   }
   EngineProxy(const EngineProxy&) = delete;
   EngineProxy& operator=(const EngineProxy&) = delete;
+
+  // From here on, calls whose request holds these words are carried out, and their answer never
+  // comes. Before the first of them.
+  void KeepAnswersTo(std::string words) { unanswered_ = std::move(words); }
 
   // The connections whose request holds these words. How many there were.
   size_t Cut(std::string_view words) {
@@ -94,6 +99,11 @@ class EngineProxy {
       return false;
     }
     const std::string_view got(bytes.data(), static_cast<size_t>(n));
+    if (from == pair.engine && !unanswered_.empty() &&
+        pair.request.find(unanswered_) != std::string::npos) {
+      shutdown(pair.client, SHUT_RDWR);
+      return false;
+    }
     if (from == pair.client && pair.request.size() < kRequestBytes) {
       const std::lock_guard lock(mutex_);
       pair.request += got.substr(0, kRequestBytes);
@@ -119,6 +129,7 @@ class EngineProxy {
   static constexpr size_t kRequestBytes = 1'024;
 
   const std::string engine_;
+  std::string unanswered_;
   int listener_ = -1;
   std::thread accepting_;
   std::mutex mutex_;
