@@ -27,6 +27,10 @@ absl::Status CheckReference(const std::string& reference) {
   return absl::OkStatus();
 }
 
+std::string CacheKey(const docker::ImageInfo& image, const std::string& target) {
+  return fmt::format("{} {}", image.id, target);
+}
+
 }  // namespace
 
 ImageStore::ImageStore(std::shared_ptr<ContainerHost> host, Settings settings)
@@ -91,7 +95,7 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
                                                         docker::ImageInfo image,
                                                         v1::ContainerOptions limits,
                                                         std::function<bool()> stopping) {
-  const std::string cache_key = fmt::format("{} {}", image.id, target.name());
+  const std::string cache_key = CacheKey(image, target.name());
   if (const auto known = facts_.find(cache_key); known != facts_.end()) co_return known->second;
   ContainerSpec spec;
   spec.target_name = target.name();
@@ -112,6 +116,10 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   if (facts_.size() >= kMaxKnownFacts) facts_.clear();
   facts_[cache_key] = *facts;
   co_return facts;
+}
+
+bool ImageStore::IsDescribed(const docker::ImageInfo& image, const std::string& target) const {
+  return facts_.contains(CacheKey(image, target));
 }
 
 std::vector<std::string> ImageStore::Described() const {

@@ -48,6 +48,8 @@ class ImageStore {
                                               v1::ContainerOptions limits,
                                               std::function<bool()> stopping);
 
+  // Its facts are known: nothing has to be started for them.
+  bool IsDescribed(const docker::ImageInfo& image, const std::string& target) const;
   // Names of the targets whose facts are known.
   std::vector<std::string> Described() const;
   // For one build.
