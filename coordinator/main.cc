@@ -63,8 +63,10 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
     case Command::kRun:
       return RunOnce(options.run).code;
     case Command::kBench:
+      if (options.bench.names.empty()) ReportProblems(targets);  // it is missing from the table
       return Bench(options.bench, targets);
     case Command::kVerify:
+      if (!options.verify.named) ReportProblems(targets);
       return Verify(options.verify);
     case Command::kAgents:
       return ListAgents(options.agents);

@@ -37,6 +37,7 @@ Record Said(Outcome outcome, int status = 0) {
 
 SeenRequest GoodRequest() {
   return {.method = "GET",
+          .target = "/",
           .headers = {{"user-agent", "me/1"}, {"accept-encoding", "identity"}},
           .at_us = 1'000'000'500};
 }
@@ -103,10 +104,27 @@ TEST(JudgeTest, EveryRequestsHeadersAreJudgedAndSaidOnce) {
   SeenRequest bad = GoodRequest();
   bad.headers["accept-encoding"] = "gzip";
   bad.headers.erase("user-agent");
-  const Sighting seen{.connections = 1, .closes = 1, .requests = {bad, bad, GoodRequest()}};
+  SeenRequest worse = bad;
+  worse.target = "/next";
+  SeenRequest good = GoodRequest();
+  good.target = "/last";
+  const Sighting seen{.connections = 1, .closes = 1, .requests = {bad, worse, good}};
   EXPECT_THAT(Tokens(Judge(Expecting({Outcome::kStatus}, {200}), Said(Outcome::kStatus, 200), seen,
                            kAsked)),
               ElementsAre("user_agent", "accept_encoding"));
+}
+
+TEST(JudgeTest, TheSameRequestAgainIsARetryUnlessARedirectLedBack) {
+  SeenRequest other = GoodRequest();
+  other.target = "/other";
+  Behaviour b = Expecting({Outcome::kConnectionReset});
+  Sighting seen{.connections = 2, .closes = 2, .requests = {GoodRequest(), other}};
+  EXPECT_THAT(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked), IsEmpty());
+  seen.requests.push_back(GoodRequest());
+  EXPECT_THAT(Tokens(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked)),
+              ElementsAre("retried"));
+  b.family = "redirect";
+  EXPECT_THAT(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked), IsEmpty());
 }
 
 TEST(JudgeTest, ATimeoutBeforeTheDeadlineIsNotTheMachinesDoing) {
@@ -148,6 +166,7 @@ TEST(SightingTest, ReadsWhatAnOriginAnswersAndRefusesAnythingElse) {
   EXPECT_EQ(good->connections, 2U);
   ASSERT_THAT(good->requests, SizeIs(1));
   EXPECT_EQ(good->requests[0].headers.at("user-agent"), "me");
+  EXPECT_EQ(good->requests[0].target, "/");
   EXPECT_THAT(good->closed_at_us, ElementsAre(7));
   EXPECT_FALSE(ParseSighting({}).ok());
   EXPECT_FALSE(ParseSighting(boost::json::parse(R"({"dns_queries":"x","connections":1,"closes":0,
