@@ -32,6 +32,7 @@ constexpr milliseconds kLostPause{500};
 constexpr milliseconds kOutputDrain{10'000};
 // For a container to end after its output has: without output it can answer nothing.
 constexpr milliseconds kMuteGrace{5'000};
+constexpr const char* kMuteNote = "its output ended and it did not";
 // For an Engine to carry SIGKILL out.
 constexpr milliseconds kKillPatience{20'000};
 constexpr milliseconds kStatsPeriod{1'000};
@@ -167,10 +168,15 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     const SteadyTime deadline = steady_clock::now() + kMuteGrace;
     while (!self->exited_) {
       if (co_await self->exit_seen_.WaitUntil(deadline)) continue;
-      if (self->note_.empty()) self->note_ = "its output ended and it did not";
-      self->Kill();
-      co_return;
+      if (!self->note_.empty()) break;
+      self->note_ = kMuteNote;
+      const absl::Status killed =
+          co_await self->host_->client().KillContainer(self->id_, "SIGKILL");
+      // It had, and only the Engine is slow to say so.
+      if (absl::IsFailedPrecondition(killed)) self->note_.clear();
+      break;
     }
+    if (!self->exited_) self->Kill();
   }
 
   static Task<> WriteInput(Self self, std::string bytes) {
