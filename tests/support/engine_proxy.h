@@ -83,7 +83,8 @@ class EngineProxy {
       auto pair = std::make_unique<Pair>();
       pair->client = client;
       pair->engine = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      connect(pair->engine, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      EXPECT_EQ(connect(pair->engine, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+                0);
       const std::lock_guard lock(mutex_);
       Pair* handed_on = pairs_.emplace_back(std::move(pair)).get();
       handed_on->thread = std::thread([this, handed_on] { HandOn(*handed_on); });
