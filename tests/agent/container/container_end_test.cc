@@ -1,10 +1,6 @@
 // Containers that end, hang or talk nonsense: every URL gets its one record, the agent stays well,
 // and nothing is left behind.
-#include <atomic>
-
 #include "tests/agent/container/container_fixture.h"
-#include "tests/support/engine_proxy.h"
-#include "tests/support/temp_folder.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -43,32 +39,6 @@ TEST_F(ContainerTest, OneThatHangsIsKilled) {
   EXPECT_EQ(result.records.size(), 5);
   EXPECT_EQ(result.failed->totals().target_exit_code(), -9);
   ExpectNothingLeft();
-}
-
-// Long before it would count as hung: without its output it can answer nothing.
-TEST_F(ContainerTest, OneWhoseConnectionBreaksIsKilledAndSaidToHaveLostIt) {
-  server_.reset();
-  const test::TempFolder folder;
-  test::EngineProxy proxy(folder.File("engine.sock"), test::EngineSocket());
-  config_.docker_socket = folder.File("engine.sock");
-  config_.limits.hang_grace = std::chrono::minutes(5);
-  Serve();
-  const v1::Start start = ContainerStart("hang-after=0 stay ignore-term");
-  std::atomic<bool> over = false;
-  std::thread cutter([&proxy, &over] {
-    while (!over && proxy.Cut("/attach?stream=1&stdout=1&stderr=1&stdin=1 ") < 2) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  });
-  const test::RunResult result = Run(start, test::MakeUrls(5));
-  over = true;
-  cutter.join();
-  ASSERT_TRUE(result.failed) << result.status.error_message();
-  EXPECT_EQ(Count(result, Outcome::kClientCrashed), 5);
-  EXPECT_THAT(CrashText(result), AllOf(HasSubstr("target test/scripted was killed"),
-                                       HasSubstr("its output ended and it did not")));
-  ExpectNothingLeft();
-  server_.reset();
 }
 
 TEST_F(ContainerTest, OneThatIgnoresTheEndOfItsInputIsStopped) {
