@@ -177,6 +177,16 @@ absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& beh
   return absl::OkStatus();
 }
 
+// Those that hold with the C library that ran.
+std::vector<Deviation> DeclaredBy(const TargetInfo& target, const std::string& libc) {
+  std::vector<Deviation> declared;
+  for (const Deviation& d : target.deviations) {
+    if (!d.libc.empty() && !libc.starts_with(d.libc)) continue;
+    declared.push_back(d);
+  }
+  return declared;
+}
+
 // One that is compared with a run that told nothing has no verdict.
 Cell CheckResource(const ResourceCheck& check, const absl::StatusOr<OneRun>& run,
                    std::map<std::string, uint64_t>& peaks, const std::vector<Deviation>& declared) {
@@ -196,9 +206,8 @@ Cell CheckResource(const ResourceCheck& check, const absl::StatusOr<OneRun>& run
                   declared);
 }
 
-absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
-                            const std::vector<Deviation>& declared, MatrixColumn& column,
-                            const RunOne& run_one) {
+absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base, MatrixColumn& column,
+                            std::string& libc, const RunOne& run_one) {
   std::map<std::string, uint64_t> peaks;  // bytes, by check
   for (size_t i = 0; i < plan.resources.size(); ++i) {
     const ResourceCheck& check = plan.resources[i];
@@ -209,19 +218,14 @@ absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
     presentation.title_note = check.name;
     const auto run = RunList(options, check.urls, std::move(presentation), run_one);
     if (absl::IsCancelled(run.status())) return run.status();
-    column.cells[plan.behaviours.size() + i] = CheckResource(check, run, peaks, declared);
+    if (run.ok() && column.runtime.empty()) {
+      column.runtime = RuntimeInWords(run->summary.facts);
+      libc = run->summary.facts.libc;
+    }
+    column.cells[plan.behaviours.size() + i] =
+        CheckResource(check, run, peaks, DeclaredBy(base.target, libc));
   }
   return absl::OkStatus();
-}
-
-// Those that hold with the C library that ran.
-std::vector<Deviation> DeclaredBy(const TargetInfo& target, const std::string& libc) {
-  std::vector<Deviation> declared;
-  for (const Deviation& d : target.deviations) {
-    if (!d.libc.empty() && !libc.starts_with(d.libc)) continue;
-    declared.push_back(d);
-  }
-  return declared;
 }
 
 absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn& column,
@@ -235,11 +239,12 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     played.push_back(plan.behaviours[i]);
     where.push_back(i);
   }
-  std::vector<Deviation> declared = DeclaredBy(target, "");
+  std::string libc;
   if (!played.empty()) {
     auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
     if (!judged.ok()) return judged.status();
-    declared = DeclaredBy(target, judged->libc);
+    libc = judged->libc;
+    const std::vector<Deviation> declared = DeclaredBy(target, libc);
     if (absl::Status s = LookAgain(base, played, declared, *judged, run_one); !s.ok()) return s;
     column.runtime = judged->runtime;
     for (size_t i = 0; i < played.size(); ++i) {
@@ -248,8 +253,9 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
       cell.once = std::move(judged->once[i]);
     }
   }
-  if (absl::Status s = CheckResources(plan, base, declared, column, run_one); !s.ok()) return s;
-  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared, plan.all_rows);
+  if (absl::Status s = CheckResources(plan, base, column, libc, run_one); !s.ok()) return s;
+  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, DeclaredBy(target, libc),
+                           plan.all_rows);
   return absl::OkStatus();
 }
 

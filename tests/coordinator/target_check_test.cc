@@ -59,6 +59,8 @@ class FakeRun {
     (*store)->Push(std::move(batch));
     EXPECT_TRUE((*store)->Finish().ok());
     result.summary.emplace();
+    result.summary->facts.runtime = "X 1";
+    result.summary->facts.libc = "glibc 2.41";
     result.summary->cost.peak_rss_bytes_max =
         presentation.title_note.starts_with("memory-") ? big_peak_bytes : small_peak_bytes;
     return result;
@@ -116,6 +118,26 @@ TEST(TargetCheckTest, MemoryIsNotJudgedWithoutARunToCompareItWith) {
   EXPECT_EQ(matrix.columns[0].cells.at(1).verdict, Verdict::kNotRun);
   EXPECT_THAT(matrix.columns[0].cells.at(1).not_run, HasSubstr("limit-in-flight"));
   EXPECT_THAT(MatrixText(matrix, {.width = 80}), HasSubstr("not run    memory-10000-hosts: noth"));
+}
+
+// Also where nothing but the runs over many hosts was asked for.
+TEST(TargetCheckTest, WhatRanIsNamedAndDecidesWhichDeviationsHold) {
+  FakeRun fake;
+  fake.big_peak_bytes = fake.small_peak_bytes + kMemoryGrowthLimit + 1;
+  for (const auto& [libc, verdict] :
+       {std::pair("glibc", Verdict::kDeviation), std::pair("musl", Verdict::kFail)}) {
+    TargetInfo target = Target("x/leaks");
+    target.deviations = {{.behaviours = {"memory-*"},
+                          .observed = {"memory_growth"},
+                          .why = "w",
+                          .reference = "r",
+                          .libc = libc}};
+    const Matrix matrix = Check(fake, Plan(fake, "memory-10000-hosts"), {target});
+    ASSERT_THAT(matrix.columns, SizeIs(1));
+    EXPECT_EQ(matrix.columns[0].runtime, "X 1");
+    EXPECT_EQ(matrix.columns[0].cells.at(1).verdict, verdict) << libc;
+    EXPECT_THAT(matrix.columns[0].stale, IsEmpty());
+  }
 }
 
 TEST(TargetCheckTest, AnInterruptionKeepsTheTargetsThatWereDone) {
