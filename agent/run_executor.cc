@@ -200,7 +200,7 @@ std::string RunExecutor::OpenUrlText(const TargetExit& exit) const {
 
 void RunExecutor::CloseCrashed() {
   const std::string last_words = LastLine(exit_->stderr_tail);
-  std::string text = fmt::format("target {}", DescribeExit(*exit_));
+  std::string text = fmt::format("target {} {}", settings_.target_name, DescribeExit(*exit_));
   if (!last_words.empty()) text += ": " + last_words;
   const int64_t now_us = run_clock_.WallUsAt(clock_.Now());
   for (const OpenUrl& open : book_.CloseAll()) {

@@ -206,22 +206,30 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
 
 Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::Facts(v1::TargetSpec target) {
   if (absl::Status s = CheckTarget(target); !s.ok()) co_return s;
+  absl::Status idle = CheckIdle();
   if (!IsContainer(target)) {
+    if (!idle.ok() && !KnownNativeFacts()) co_return idle;
     absl::StatusOr<v1::TargetFacts> facts = co_await NativeFacts();
     if (!facts.ok()) co_return WithHint(target, facts.status());
     co_return facts;
   }
   std::function<bool()> stopping = [this] { return shutting_down_; };
-  co_return co_await containers_.Facts(std::move(target), std::move(stopping));
+  co_return co_await containers_.Facts(std::move(target), std::move(idle), std::move(stopping));
+}
+
+std::optional<v1::TargetFacts> RunKeeper::KnownNativeFacts() const {
+  struct stat info {};
+  if (!cached_facts_ || stat(config_.native_path.c_str(), &info) != 0) return std::nullopt;
+  const timespec& changed = cached_facts_->changed;
+  const bool same =
+      changed.tv_sec == info.st_mtim.tv_sec && changed.tv_nsec == info.st_mtim.tv_nsec;
+  return same ? std::optional(cached_facts_->facts) : std::nullopt;
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::NativeFacts() {
+  if (std::optional<v1::TargetFacts> known = KnownNativeFacts()) co_return *std::move(known);
   struct stat info {};
-  const bool found = stat(config_.native_path.c_str(), &info) == 0;
-  if (found && cached_facts_ && cached_facts_->changed.tv_sec == info.st_mtim.tv_sec &&
-      cached_facts_->changed.tv_nsec == info.st_mtim.tv_nsec) {
-    co_return cached_facts_->facts;
-  }
+  stat(config_.native_path.c_str(), &info);  // before it runs: a change meanwhile shows next time
   std::function<bool()> stopping = [this] { return shutting_down_; };
   absl::StatusOr<v1::TargetFacts> facts =
       co_await DescribeChild(loop_, config_.native_path, config_.child_cpus,

@@ -51,7 +51,8 @@ class RunKeeper {
   absl::Status CheckIdle() const { return CheckFree(""); }
   // Before the first run: removes what agents that are gone left behind.
   void CleanUp();
-  // Checks that the target exists and describes itself.
+  // Checks that the target exists and describes itself. ResourceExhausted: it would have to be
+  // started for that, and a run is under way.
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target);
 
   const AgentConfig& config() const { return config_; }
@@ -75,6 +76,8 @@ class RunKeeper {
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start);
   Task<absl::StatusOr<v1::TargetFacts>> NativeFacts();
+  // Of the program as it is now, without asking it.
+  std::optional<v1::TargetFacts> KnownNativeFacts() const;
   Task<> Watch(std::shared_ptr<ActiveRun> run);
   void Drop(const std::shared_ptr<ActiveRun>& run);
 

@@ -1,8 +1,19 @@
 #include "common/grpc_options.h"
 
+#include <grpc/grpc.h>
+
 namespace fetchbench {
+namespace {
+
+// The library shuts down with its last channel or server, on the thread that drops it, and there
+// waits for threads of its own: at times until the next keepalive, ten seconds, in which our loop
+// stands still. It stays up from the first use to the end of the process instead.
+void KeepLibraryUp() { [[maybe_unused]] static const bool kUp = (grpc_init(), true); }
+
+}  // namespace
 
 grpc::ChannelArguments ClientChannelArguments() {
+  KeepLibraryUp();
   grpc::ChannelArguments args;
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(kKeepalivePeriod.count()));
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(kKeepaliveTimeout.count()));
@@ -18,6 +29,7 @@ grpc::ChannelArguments ClientChannelArguments() {
 }
 
 void ApplyServerOptions(grpc::ServerBuilder& builder) {
+  KeepLibraryUp();
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              static_cast<int>(kKeepalivePeriod.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

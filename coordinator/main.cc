@@ -13,6 +13,7 @@
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
+#include "coordinator/cli/engine_need.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
@@ -62,8 +63,10 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
     case Command::kRun:
       return RunOnce(options.run).code;
     case Command::kBench:
+      if (options.bench.names.empty()) ReportProblems(targets);  // it is missing from the table
       return Bench(options.bench, targets);
     case Command::kVerify:
+      if (!options.verify.named) ReportProblems(targets);
       return Verify(options.verify);
     case Command::kAgents:
       return ListAgents(options.agents);
@@ -87,6 +90,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
+  if (!arguments.empty() && arguments[0] == "needs-engine") {
+    return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
+                                                       ProcessEnvironment(), targets)));
+  }
   const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.

@@ -61,6 +61,24 @@ absl::StatusOr<AddressBook> MakeAddressBook(const Options& options) {
   return book;
 }
 
+std::string ReachWarning(const AddressBook& addresses) {
+  const auto is_loopback = [](uint32_t address) {
+    return boost::asio::ip::make_address_v4(address).is_loopback();
+  };
+  if (std::ranges::all_of(addresses.serving, is_loopback)) return "";
+  std::string options;
+  if (std::ranges::any_of(addresses.refusing, is_loopback)) options = "--refusing-address";
+  if (std::ranges::any_of(addresses.black_hole, is_loopback)) {
+    options += options.empty() ? "--black-hole-address" : " and --black-hole-address";
+  }
+  if (options.empty()) return "";
+  return fmt::format(
+      "clients on other machines and in containers find their own loopback where hosts that refuse "
+      "or never accept should be, and both refuse them: name addresses of this machine that they "
+      "reach with {}",
+      options);
+}
+
 uint64_t DescriptorsNeeded(const Options& options, const AddressBook& addresses) {
   // For http and for https: a listener each, and a black hole's own connection.
   return 2 * (addresses.serving.size() + 2 * addresses.black_hole.size()) +

@@ -32,6 +32,10 @@ struct Options {
 // The addresses that the options name. InvalidArgument names the option.
 absl::StatusOr<AddressBook> MakeAddressBook(const Options& options);
 
+// What is wrong with an address book for clients on other machines, in words for a person; empty:
+// nothing, or only this machine can be meant. Pure.
+std::string ReachWarning(const AddressBook& addresses);
+
 // Descriptors that the options need at most.
 uint64_t DescriptorsNeeded(const Options& options, const AddressBook& addresses);
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -15,8 +14,6 @@
 
 namespace fetchbench::agent {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderPrefix = "fetchbench-agent-of-";
 constexpr mode_t kReadableForAll = 0644;
@@ -82,15 +79,6 @@ absl::StatusOr<std::string> MakePrivateFolder(const std::string& owner) {
   return FromErrno(errno, fmt::format("making the folder {}", path));
 }
 
-void RemoveLeftFolders() {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(TemporaryFolder(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kFolderPrefix)) continue;
-    if (docker::StateOf(name.substr(kFolderPrefix.size())) != docker::OwnerState::kGone) continue;
-    std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
-  }
-}
+void RemoveLeftFolders() { docker::RemoveFoldersOfTheGone(kFolderPrefix); }
 
 }  // namespace fetchbench::agent

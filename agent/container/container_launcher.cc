@@ -61,9 +61,11 @@ absl::StatusOr<v1::ContainerOptions> ContainerLauncher::Limits(
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> ContainerLauncher::Facts(v1::TargetSpec target,
+                                                               absl::Status idle,
                                                                std::function<bool()> stopping) {
   absl::StatusOr<docker::ImageInfo> image = co_await images_.Find(target);
   if (!image.ok()) co_return NotPrepared(target, image.status());
+  if (!idle.ok() && !images_.IsDescribed(*image, target.name())) co_return idle;
   absl::StatusOr<v1::ContainerOptions> limits = Limits(v1::ContainerOptions());
   if (!limits.ok()) co_return limits.status();
   co_return co_await images_.Facts(std::move(target), *std::move(image), *std::move(limits),

@@ -27,7 +27,8 @@ class ContainerLauncher {
   void ShutDown();
 
   // Its image is there: what the target says of itself. FailedPrecondition: it is not prepared.
-  Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target,
+  // `idle`: why nothing can be started now, should it have to be.
+  Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target, absl::Status idle,
                                               std::function<bool()> stopping);
 
   // All for a run but the start itself. Errors as Facts, and InvalidArgument for options that have

@@ -162,6 +162,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     while (self->phase_ == Phase::kRunning) {
       if (co_await self->ended_.WaitUntil(deadline)) continue;
       if (self->phase_ != Phase::kRunning) break;
+      self->final_usage_ = self->usage_.Read(steady_clock::now());
       self->Report(kEngineTroubleCode, "the Docker Engine did not carry SIGKILL out in time");
       break;
     }
@@ -212,7 +213,9 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     if (!code.ok()) self->NoteTrouble(code.status());
     self->handover_->Close();
     if (code.ok()) {
-      co_await TargetPipes::WaitDrained(self->pipes_, steady_clock::now() + kOutputDrain);
+      const bool drained =
+          co_await TargetPipes::WaitDrained(self->pipes_, steady_clock::now() + kOutputDrain);
+      if (!drained) spdlog::warn("container {} ended and its output did not", self->name_);
     }
     int result = code.ok() ? TargetExitCode(*code) : kEngineTroubleCode;
     if (code.ok()) co_await self->NoteReason();
@@ -229,6 +232,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
 
   Task<> NoteReason() {
     absl::StatusOr<docker::ContainerInfo> info = co_await host_->client().InspectContainer(id_);
+    if (!info.ok()) spdlog::warn("{}", std::string(info.status().message()));
     if (info.ok() && note_.empty()) note_ = ExitNote(*info, spec_.limits.memory_bytes());
   }
 

@@ -7,6 +7,7 @@
 
 #include "agent/container/container_process.h"
 #include "agent/target_facts.h"
+#include "common/docker/old_images.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -24,6 +25,10 @@ absl::Status CheckReference(const std::string& reference) {
         fmt::format("'{}' is no reference of an image", reference.substr(0, kMaxReferenceBytes)));
   }
   return absl::OkStatus();
+}
+
+std::string CacheKey(const docker::ImageInfo& image, const std::string& target) {
+  return fmt::format("{} {}", image.id, target);
 }
 
 }  // namespace
@@ -79,14 +84,18 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   absl::StatusOr<std::string> id =
       co_await builder.BuildImage(std::move(request), std::move(progress));
   if (!id.ok()) co_return id.status();
-  co_return co_await builder.TagImage(*id, key->repository, key->tag);
+  absl::Status tagged = co_await builder.TagImage(*id, key->repository, key->tag);
+  if (tagged.ok()) {
+    co_await docker::RemoveSupersededImages(builder, key->repository, key->Reference());
+  }
+  co_return tagged;
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
                                                         docker::ImageInfo image,
                                                         v1::ContainerOptions limits,
                                                         std::function<bool()> stopping) {
-  const std::string cache_key = fmt::format("{} {}", image.id, target.name());
+  const std::string cache_key = CacheKey(image, target.name());
   if (const auto known = facts_.find(cache_key); known != facts_.end()) co_return known->second;
   ContainerSpec spec;
   spec.target_name = target.name();
@@ -106,6 +115,10 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   if (facts_.size() >= kMaxKnownFacts) facts_.clear();
   facts_[cache_key] = *facts;
   co_return facts;
+}
+
+bool ImageStore::IsDescribed(const docker::ImageInfo& image, const std::string& target) const {
+  return facts_.contains(CacheKey(image, target));
 }
 
 std::vector<std::string> ImageStore::Described() const {

@@ -36,7 +36,8 @@ class ImageStore {
   Task<absl::Status> Hold(std::string reference, std::function<bool()> stopping);
   void Release(const std::string& reference);
 
-  // Builds the image of `target` from `context`, labels it, and tags it when it is whole.
+  // Builds the image of `target` from `context`, labels it, and tags it when it is whole. Older
+  // ones of this target are removed then (common/docker/old_images.h).
   // `progress` gets the output line by line. The build ends when `builder` is cancelled
   // (CancelAll).
   Task<absl::Status> Build(v1::TargetSpec target, docker::BodySource context,
@@ -47,6 +48,8 @@ class ImageStore {
                                               v1::ContainerOptions limits,
                                               std::function<bool()> stopping);
 
+  // Its facts are known: nothing has to be started for them.
+  bool IsDescribed(const docker::ImageInfo& image, const std::string& target) const;
   // Names of the targets whose facts are known.
   std::vector<std::string> Described() const;
   // For one build.

@@ -156,12 +156,13 @@ fb_base_write_json() {
   for name in "$@"; do
     entries=$(jq --arg k "${fb_base_argument[$name]}" --arg v "$(fb_base_tag "$name")" '.[$k] = $v' <<<"$entries")
   done
+  local part=$fb_base_json.$$.part # two callers at once may write it
   mkdir -p -- "$(dirname -- "$fb_base_json")"
-  jq -S . <<<"$entries" >"$fb_base_json.part"
+  jq -S . <<<"$entries" >"$part"
   # A file with nothing new keeps its date.
-  if cmp -s -- "$fb_base_json.part" "$fb_base_json"; then
-    rm -f -- "$fb_base_json.part"
+  if cmp -s -- "$part" "$fb_base_json"; then
+    rm -f -- "$part"
   else
-    mv -- "$fb_base_json.part" "$fb_base_json"
+    mv -- "$part" "$fb_base_json"
   fi
 }

@@ -25,6 +25,11 @@ fb_value() {
   (($2 > 1)) || fb_die 2 "$1 needs a value"
 }
 
+# fb_is_running PID: a process that is not only a dead one's entry (not every PID 1 reaps).
+fb_is_running() {
+  [[ $(awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null) == [!ZX] ]]
+}
+
 # Compile jobs: one a CPU, but no more than memory carries. A file that includes gRPC or Beast takes
 # up to 2 GB under a sanitizer; more jobs than that and the machine swaps or kills the compiler.
 fb_jobs() {

@@ -21,11 +21,6 @@ fb_docker_answers() {
       docker version --format '{{.Server.APIVersion}}' </dev/null >/dev/null 2>&1
 }
 
-# fb_is_running PID: a process that is not only a dead one's entry (not every PID 1 reaps).
-fb_is_running() {
-  [[ $(awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null) == [!ZX] ]]
-}
-
 # Prints the process that Docker's pid file names if it is a dockerd; removes the file if it is not: dockerd
 # refuses to start when any process at all has the number that a killed one left there.
 fb_dockerd_pid() {
@@ -114,6 +109,17 @@ fb_docker_ready() {
   flock "$lock"
   fb_docker_answers || fb_docker_start
   exec {lock}>&-
+}
+
+# fb_engine_for ARGUMENT...: an engine, if the coordinator's command with these arguments runs targets in containers
+# here. Where there can be none, a command that would run all targets goes on with those that need none.
+fb_engine_for() {
+  local need
+  need=$("$(fb_program coordinator)" needs-engine "$@" </dev/null 2>/dev/null) || return 0
+  case $need in
+    yes) fb_docker_ready ;;
+    maybe) (fb_docker_ready) || fb_note "fetchbench: without a Docker Engine; targets in containers cannot run" ;;
+  esac
 }
 
 # fb_containers_ready [BASE...]: an engine, and the stand-in base images named (see bin/base-images; none named:

@@ -134,6 +134,17 @@ Task<absl::Status> ReadError(ConnectionPtr connection, Parser& parser) {
   co_return ReplyError(connection->what(), parser.get().result_int(), keeper.text);
 }
 
+// Sends the call and takes the head of its answer; what comes behind it is the caller's to read.
+// Answers of 400 and above are errors.
+Task<absl::StatusOr<ConnectionPtr>> Exchange(EnginePort port, EngineCall call, bool hijack,
+                                             Parser& parser) {
+  absl::StatusOr<ConnectionPtr> sent = co_await Send(std::move(port), std::move(call), hijack);
+  if (!sent.ok()) co_return sent.status();
+  if (absl::Status s = co_await ReadHead(*sent, parser); !s.ok()) co_return s;
+  if (parser.get().result_int() >= 400) co_return co_await ReadError(*sent, parser);
+  co_return sent;
+}
+
 std::string Hint(unsigned status, std::string_view message) {
   const auto says = [message](std::string_view part) {
     return message.find(part) != std::string_view::npos;
@@ -175,18 +186,16 @@ absl::Status ReplyError(const std::string& what, unsigned status, std::string_vi
 }
 
 Task<absl::StatusOr<EngineReply>> Perform(EnginePort port, EngineCall call) {
-  absl::StatusOr<ConnectionPtr> sent = co_await Send(std::move(port), std::move(call), false);
-  if (!sent.ok()) co_return sent.status();
-  const ConnectionPtr connection = *std::move(sent);
   Parser parser;
-  if (absl::Status s = co_await ReadHead(connection, parser); !s.ok()) co_return s;
-  if (parser.get().result_int() >= 400) co_return co_await ReadError(connection, parser);
+  const absl::StatusOr<ConnectionPtr> connection =
+      co_await Exchange(std::move(port), std::move(call), false, parser);
+  if (!connection.ok()) co_return connection.status();
   Keeper keeper;
   keeper.limit = kMaxReplyBytes;
-  if (absl::Status s = co_await ReadBody(connection, parser, keeper); !s.ok()) co_return s;
+  if (absl::Status s = co_await ReadBody(*connection, parser, keeper); !s.ok()) co_return s;
   if (keeper.too_long) {
-    co_return absl::ResourceExhaustedError(
-        fmt::format("{}: an answer of more than {} MiB", connection->what(), kMaxReplyBytes >> 20));
+    co_return absl::ResourceExhaustedError(fmt::format(
+        "{}: an answer of more than {} MiB", (*connection)->what(), kMaxReplyBytes >> 20));
   }
   EngineReply reply;
   reply.status = parser.get().result_int();
@@ -198,23 +207,18 @@ Task<absl::StatusOr<EngineReply>> Perform(EnginePort port, EngineCall call) {
 
 Task<absl::Status> PerformStreaming(EnginePort port, EngineCall call,
                                     std::function<void(std::string_view bytes)> sink) {
-  absl::StatusOr<ConnectionPtr> sent = co_await Send(std::move(port), std::move(call), false);
-  if (!sent.ok()) co_return sent.status();
-  const ConnectionPtr connection = *std::move(sent);
   Parser parser;
-  if (absl::Status s = co_await ReadHead(connection, parser); !s.ok()) co_return s;
-  if (parser.get().result_int() >= 400) co_return co_await ReadError(connection, parser);
-  co_return co_await ReadBody(connection, parser, sink);
+  const absl::StatusOr<ConnectionPtr> connection =
+      co_await Exchange(std::move(port), std::move(call), false, parser);
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await ReadBody(*connection, parser, sink);
 }
 
 Task<absl::StatusOr<ConnectionPtr>> Hijack(EnginePort port, EngineCall call) {
-  absl::StatusOr<ConnectionPtr> sent = co_await Send(std::move(port), std::move(call), true);
-  if (!sent.ok()) co_return sent.status();
-  ConnectionPtr connection = *std::move(sent);
   Parser parser;
-  if (absl::Status s = co_await ReadHead(connection, parser); !s.ok()) co_return s;
-  if (parser.get().result_int() >= 400) co_return co_await ReadError(connection, parser);
-  connection->SetDeadline(SteadyTime::max());
+  absl::StatusOr<ConnectionPtr> connection =
+      co_await Exchange(std::move(port), std::move(call), true, parser);
+  if (connection.ok()) (*connection)->SetDeadline(SteadyTime::max());
   co_return connection;
 }
 

@@ -62,7 +62,10 @@ class EngineClient {
                                                 std::string tag, std::vector<std::string> changes);
   Task<absl::StatusOr<ImageInfo>> InspectImage(std::string reference);
   Task<absl::Status> TagImage(std::string reference, std::string repository, std::string tag);
+  // FailedPrecondition: a container uses it.
   Task<absl::Status> RemoveImage(std::string reference);
+  // Of a repository ("fetchbench/origin"), with its own tags only.
+  Task<absl::StatusOr<std::vector<ImageSummary>>> ListImages(std::string repository);
 
   // `config` as the API takes it (Image, Cmd, Env, HostConfig ...). Returns the container's id.
   Task<absl::StatusOr<std::string>> CreateContainer(std::string name, boost::json::object config);
@@ -104,6 +107,8 @@ class EngineClient {
   Task<absl::StatusOr<EngineReply>> Call(EngineCall call);
   Task<absl::StatusOr<EngineReply>> Ask(std::string what, std::string target);
   Task<absl::Status> Change(std::string what, boost::beast::http::verb method, std::string target);
+  Task<absl::StatusOr<std::string>> Create(std::string what, std::string target,
+                                           boost::json::object config);
 
   EnginePort port_;
   EngineDeadlines deadlines_;

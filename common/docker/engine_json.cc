@@ -156,6 +156,25 @@ absl::StatusOr<ImageInfo> ParseImage(std::string_view text) {
   return info;
 }
 
+absl::StatusOr<std::vector<ImageSummary>> ParseImages(std::string_view text) {
+  const absl::StatusOr<json::array> array = ParseArray(text);
+  if (!array.ok()) return array.status();
+  std::vector<ImageSummary> images;
+  for (const json::value& value : *array) {
+    const json::object* object = value.if_object();
+    if (object == nullptr) continue;
+    ImageSummary image{StringAt(*object, "Id"), NumberAt(*object, "Created"), {}};
+    const json::value* tags = object->if_contains("RepoTags");
+    if (tags != nullptr && tags->is_array()) {
+      for (const json::value& tag : tags->get_array()) {
+        if (tag.is_string()) image.tags.push_back(Text(tag.get_string()));
+      }
+    }
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
 absl::StatusOr<ContainerInfo> ParseContainer(std::string_view text) {
   absl::StatusOr<json::object> object = ParseObject(text);
   if (!object.ok()) return object.status();

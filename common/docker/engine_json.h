@@ -33,6 +33,12 @@ struct ImageInfo {
   Labels labels;
 };
 
+struct ImageSummary {
+  std::string id;
+  int64_t created_s = 0;          // since the Unix epoch
+  std::vector<std::string> tags;  // "repository:tag"
+};
+
 struct ContainerInfo {
   std::string id;
   std::string name;    // without the slash
@@ -75,6 +81,7 @@ absl::StatusOr<boost::json::object> ParseObject(std::string_view text);
 absl::StatusOr<EngineVersion> ParseVersion(std::string_view text);
 absl::StatusOr<EngineInfo> ParseInfo(std::string_view text);
 absl::StatusOr<ImageInfo> ParseImage(std::string_view text);
+absl::StatusOr<std::vector<ImageSummary>> ParseImages(std::string_view text);
 absl::StatusOr<ContainerInfo> ParseContainer(std::string_view text);
 absl::StatusOr<std::vector<ContainerSummary>> ParseContainers(std::string_view text);
 absl::StatusOr<ContainerStats> ParseStats(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 
 #include "common/files.h"
@@ -85,6 +86,19 @@ OwnerState StateOf(std::string_view text) {
   if (owner->pid_namespace != PidNamespace()) return OwnerState::kUnknown;
   const std::optional<uint64_t> ticks = StartTicks(owner->pid);
   return ticks && *ticks == owner->start_ticks ? OwnerState::kAlive : OwnerState::kGone;
+}
+
+void RemoveFoldersOfTheGone(std::string_view prefix) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(TemporaryFolder(), error)) {
+    std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    name = name.substr(prefix.size());
+    if (StateOf(name.substr(0, name.find('.'))) != OwnerState::kGone) continue;
+    std::error_code ignored;
+    fs::remove_all(entry.path(), ignored);
+  }
 }
 
 }  // namespace fetchbench::docker

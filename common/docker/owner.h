@@ -32,4 +32,8 @@ enum class OwnerState { kAlive, kGone, kUnknown };
 // process namespace, where we cannot see.
 OwnerState StateOf(std::string_view text);
 
+// Removes the temporary folders of processes that are gone: those of a name that begins with
+// `prefix`, then such a text, then nothing or a dot and anything. As far as that is possible.
+void RemoveFoldersOfTheGone(std::string_view prefix);
+
 }  // namespace fetchbench::docker

@@ -110,14 +110,19 @@ ExitCode CodeOf(const BenchResult& result) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<TargetInfo>> ChooseBenchTargets(const BenchOptions& options,
+                                                           const TargetRegistry& registry) {
+  const auto settings = ReadSettings(options.settings);
+  if (!settings.ok()) return settings.status();
+  return BenchTargets(*settings, options.names, options.run.concurrency, registry);
+}
+
 ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   const auto complain = [](const absl::Status& status, ExitCode code) {
     fmt::print(stderr, "coordinator: {}\n", std::string(status.message()));
     return code;
   };
-  const auto settings = ReadSettings(options.settings);
-  if (!settings.ok()) return complain(settings.status(), ExitCode::kUsage);
-  auto targets = BenchTargets(*settings, options.names, options.run.concurrency, registry);
+  auto targets = ChooseBenchTargets(options, registry);
   if (!targets.ok()) return complain(targets.status(), ExitCode::kUsage);
   const SystemClock clock;
   BenchResult result;

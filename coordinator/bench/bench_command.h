@@ -1,10 +1,18 @@
 #pragma once
 
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/targets/target_registry.h"
 
 namespace fetchbench::coordinator {
+
+// What takes part: of the settings file and the names. NotFound and InvalidArgument say what is
+// wrong with which.
+absl::StatusOr<std::vector<TargetInfo>> ChooseBenchTargets(const BenchOptions& options,
+                                                           const TargetRegistry& registry);
 
 // `coordinator bench`: runs targets in turns and prints their table on standard output; progress on
 // standard error. Table, markdown, CSV and JSON go to out/bench-<time>/, which out/bench-latest

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -102,12 +104,41 @@ std::vector<std::string> Tables(const Texts& header, const std::vector<Texts>& r
   return lines;
 }
 
-std::vector<std::string> FactsLines(const BenchFacts& f) {
-  return {
+// Where CPU s and peak MiB come from: native's are not what a container's are.
+std::vector<std::string> CostLines(const std::vector<BenchRow>& rows) {
+  std::vector<std::pair<std::string, Texts>> lines;  // basis, targets
+  for (const BenchRow& row : rows) {
+    for (const BenchRound& round : row.rounds) {
+      if (!round.summary || round.summary->cost.basis.empty()) continue;
+      const std::string& basis = round.summary->cost.basis;
+      auto it = std::ranges::find(lines, basis, &decltype(lines)::value_type::first);
+      if (it == lines.end()) it = lines.insert(it, {basis, {}});
+      if (it->second.empty() || it->second.back() != row.target.name) {
+        it->second.push_back(row.target.name);
+      }
+    }
+  }
+  Texts texts;
+  for (const auto& [basis, targets] : lines) {
+    texts.push_back(fmt::format("CPU s and peak MiB of {}: {}", fmt::join(targets, ", "), basis));
+  }
+  return texts;
+}
+
+std::vector<std::string> FactsLines(const BenchResult& result) {
+  const BenchFacts& f = result.facts;
+  std::vector<std::string> lines{
       fmt::format("{} round{} of {} on {}; web {}; medians, spread: half the range of time; same "
                   "place: a tie within the spread",
                   f.rounds, f.rounds == 1 ? "" : "s", f.list, f.host, f.web),
       fmt::format("fetchbench {}, {}, order seed {}", f.version, f.started_at, f.order_seed)};
+  if (std::ranges::any_of(result.rows, &BenchRow::CutShort)) {
+    lines.emplace_back(
+        "without a place: cut short by DURATION, so that `time` tells nothing; those are sorted by "
+        "totalUrls");
+  }
+  for (std::string& line : CostLines(result.rows)) lines.push_back(std::move(line));
+  return lines;
 }
 
 std::string RuntimeOf(const BenchRow& row) {
@@ -171,7 +202,7 @@ json::array RoundsJson(const BenchRow& row) {
 std::string BenchText(const BenchResult& result, const TextStyle& style) {
   std::string text;
   for (const std::string& line : Tables(Header(), AllRows(result), style)) text += line + "\n";
-  std::vector<std::string> below = FactsLines(result.facts);
+  std::vector<std::string> below = FactsLines(result);
   for (std::string& remark : Remarks(result)) below.push_back(std::move(remark));
   for (const std::string& remark : below) {
     for (const std::string& line : WrapWords(Harmless(remark, !style.utf8), style.width)) {
@@ -196,7 +227,7 @@ std::string BenchMarkdown(const BenchResult& result) {
     text += "\n";
   }
   text += "\n";
-  for (const std::string& line : FactsLines(result.facts)) text += MarkdownText(line) + "\n";
+  for (const std::string& line : FactsLines(result)) text += "- " + MarkdownText(line) + "\n";
   text += "\n";
   for (const std::string& remark : Remarks(result)) text += "- " + MarkdownText(remark) + "\n";
   return text;

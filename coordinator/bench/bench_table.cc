@@ -4,15 +4,24 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
 
 namespace fetchbench::coordinator {
 namespace {
 
-// Where `time` is among the figures: what rows are sorted by.
-size_t TimeColumn() {
+size_t ColumnOf(std::string_view figure) {
   const auto& figures = BenchFigures();
-  return static_cast<size_t>(std::ranges::find(figures, "time", &BenchFigure::name) -
+  return static_cast<size_t>(std::ranges::find(figures, figure, &BenchFigure::name) -
                              figures.begin());
+}
+
+// Smaller is better: the class of a row (finished, cut short, failed), then what is compared in it.
+std::pair<int, double> Rank(const BenchRow& row) {
+  if (row.Counted() == 0) return {2, 0};
+  const std::vector<Spread> spreads = row.Spreads();
+  if (row.CutShort()) return {1, -spreads[ColumnOf("totalUrls")].median};
+  return {0, spreads[ColumnOf("time")].median};
 }
 
 // Texts in the order they came first, with how often.
@@ -49,6 +58,11 @@ size_t BenchRow::Counted() const {
       std::ranges::count_if(rounds, [](const BenchRound& r) { return r.summary.has_value(); }));
 }
 
+bool BenchRow::CutShort() const {
+  return std::ranges::any_of(
+      rounds, [](const BenchRound& r) { return r.summary && r.summary->end == RunEnd::kDuration; });
+}
+
 std::vector<std::string> BenchRow::Marks() const {
   // By name: their texts hold figures, which differ from round to round.
   std::vector<std::string> names;
@@ -76,19 +90,16 @@ std::vector<std::string> BenchRow::Failures() const {
 }
 
 void BenchResult::Sort() {
-  const size_t time = TimeColumn();
-  std::ranges::stable_sort(rows, [time](const BenchRow& a, const BenchRow& b) {
-    if ((a.Counted() == 0) != (b.Counted() == 0)) return b.Counted() == 0;
-    return a.Counted() > 0 && a.Spreads()[time].median < b.Spreads()[time].median;
-  });
+  std::ranges::stable_sort(rows,
+                           [](const BenchRow& a, const BenchRow& b) { return Rank(a) < Rank(b); });
 }
 
 std::vector<size_t> BenchResult::Places() const {
-  const size_t time = TimeColumn();
+  const size_t time = ColumnOf("time");
   std::vector<size_t> places;
   Spread first;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].Counted() == 0) {
+    if (rows[i].Counted() == 0 || rows[i].CutShort()) {
       places.push_back(0);
       continue;
     }

@@ -28,6 +28,9 @@ struct BenchRow {
   // Of the rounds that did not fail; as BenchFigures().
   std::vector<Spread> Spreads() const;
   size_t Counted() const;
+  // A counted round was ended by DURATION: its `time` says when that was, and nothing of the
+  // target.
+  bool CutShort() const;
   // Everything that makes its figures worth less, each once, with the number of rounds it is of.
   std::vector<std::string> Marks() const;
   std::vector<std::string> Failures() const;
@@ -49,11 +52,12 @@ struct BenchResult {
   BenchFacts facts;
   std::vector<BenchRow> rows;
 
-  // By median `time`, those without a counted round last, otherwise in the order they had.
+  // By median `time`; then those that were cut short, by how many URLs they did; those without a
+  // counted round last. Otherwise in the order they had.
   void Sort();
   // The place of each row, from 1; rows whose spread of `time` overlaps with the first of a place
-  // share it. 0: no counted round. With one round every row has its own place, because nothing is
-  // known of the spread. Rows must be sorted.
+  // share it. 0: no counted round, or one that was cut short. With one round every row has its own
+  // place, because nothing is known of the spread. Rows must be sorted.
   std::vector<size_t> Places() const;
   bool AnyFailed() const;
 };

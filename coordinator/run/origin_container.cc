@@ -166,15 +166,16 @@ Task<absl::Status> OriginContainer::Create(OriginContainerPlan plan, std::string
     if (!copy.ok()) co_return copy.status();
     profile_copy = *std::move(copy);
   }
-  const std::string name = "fetchbench-" + plan.run_id;
+  // Both names before the calls: one that was cut off may have been carried out.
+  network_ = "fetchbench-" + plan.run_id;
   json::object network{{"Driver", "bridge"}, {"Internal", true}, {"CheckDuplicate", true}};
   network["Labels"] = docker::ToJson(LabelsOf(plan.run_id));
-  const auto network_id = co_await engine_.CreateNetwork(name, std::move(network));
+  const auto network_id = co_await engine_.CreateNetwork(network_, std::move(network));
   if (!network_id.ok()) co_return network_id.status();
-  network_ = name;
-  json::object host = HostConfig(plan, name, profile_copy);
+  json::object host = HostConfig(plan, network_, profile_copy);
   json::object config = ContainerConfig(plan, image, std::move(host), !profile_copy.empty());
-  auto id = co_await engine_.CreateContainer(name + "-origin", std::move(config));
+  name_ = network_ + "-origin";
+  auto id = co_await engine_.CreateContainer(name_, std::move(config));
   if (!id.ok()) co_return id.status();
   id_ = *std::move(id);
   auto stream = co_await engine_.AttachContainer(id_, true);
@@ -187,7 +188,7 @@ Task<absl::Status> OriginContainer::Create(OriginContainerPlan plan, std::string
   if (!info.ok() && !absl::IsNotFound(info.status())) co_return info.status();
   // It may have ended already, and be gone: its last words tell why.
   if (!info.ok()) co_return absl::OkStatus();
-  const auto address = info->addresses.find(name);
+  const auto address = info->addresses.find(network_);
   if (address != info->addresses.end()) {
     control_ = fmt::format("{}:{}", address->second, kControlPort);
   }
@@ -217,8 +218,8 @@ Task<absl::Status> OriginContainer::WaitReady(std::function<bool()> stopped) {
 }
 
 Task<> OriginContainer::Remove() {
-  if (!id_.empty()) {
-    const absl::Status removed = co_await engine_.RemoveContainer(std::exchange(id_, {}));
+  if (!name_.empty()) {
+    const absl::Status removed = co_await engine_.RemoveContainer(std::exchange(name_, {}));
     if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
   }
   if (output_) output_->stream.Close();

@@ -56,7 +56,8 @@ class OriginContainer {
   Task<absl::Status> WaitReady(std::function<bool()> stopped);
 
   docker::EngineClient engine_;
-  std::string network_;
+  std::string network_;  // names on the Engine; empty: nothing of it was asked for
+  std::string name_;
   std::string id_;
   std::string control_;
   std::shared_ptr<Output> output_;

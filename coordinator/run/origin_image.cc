@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "common/docker/old_images.h"
 #include "common/docker/sha256.h"
 #include "common/docker/tar_writer.h"
 #include "common/files.h"
@@ -162,6 +163,7 @@ Task<absl::StatusOr<std::string>> EnsureOriginImage(docker::EngineClient engine,
   const auto imported = co_await engine.ImportImage(
       *std::move(archive), std::string(kOriginRepository), tag, ImageChanges(*root));
   if (!imported.ok()) co_return imported.status();
+  co_await docker::RemoveSupersededImages(engine, std::string(kOriginRepository), reference);
   co_return reference;
 }
 

@@ -28,7 +28,8 @@ struct OriginRoot {
 // once. Blocks.
 absl::StatusOr<OriginRoot> MakeOriginRoot(const std::string& program, const std::string& profiles);
 
-// The image of exactly this origin, made if it is not there. Its reference.
+// The image of exactly this origin, made if it is not there; those of origins before it are removed
+// then (common/docker/old_images.h). Its reference.
 Task<absl::StatusOr<std::string>> EnsureOriginImage(docker::EngineClient engine,
                                                     std::string program, std::string profiles);
 

@@ -70,6 +70,7 @@ Task<> RunController::Run() {
 
 Task<ExitCode> RunController::RunSteps() {
   began_ = clock_.Now();
+  cpu_before_us_ = ProcessCpuUs();
   display_.Log(WebLine(options_));
   // First the list: a wrong name should leave no run folder behind.
   const auto list = OpenList();
@@ -415,7 +416,7 @@ Summary RunController::Summarise(const EngineEnd& end, std::optional<OriginSumma
     s.cost = board->TotalCost();
     s.agents = board->Summaries();
   }
-  s.cost.coordinator_cpu_us = ProcessCpuUs();
+  s.cost.coordinator_cpu_us = ProcessCpuUs() - cpu_before_us_;
   s.origin = std::move(origin);
   s.origin_trouble = origin_trouble_;
   if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;

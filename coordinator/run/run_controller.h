@@ -102,6 +102,7 @@ class RunController {
   net::steady_timer duration_timer_;
   net::steady_timer progress_timer_;
   SteadyTime began_;
+  int64_t cpu_before_us_ = 0;  // what this process had used when the run began
   bool feeding_ = false;
   bool interrupted_ = false;
   bool over_ = false;

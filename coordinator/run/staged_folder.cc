@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "common/docker/owner.h"
 #include "common/files.h"
 #include "common/status_util.h"
 #include "coordinator/run/shared_libraries.h"
@@ -14,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kFolderPrefix = "fetchbench-stage-of-";
 constexpr const char* kRootCertificates = "/etc/ssl/certs/ca-certificates.crt";
 
 absl::Status CopyFile(const fs::path& from, const fs::path& to) {
@@ -48,7 +50,9 @@ StagedFolder::~StagedFolder() {
 
 absl::StatusOr<StagedFolder> StagedFolder::Make(const std::string& folder, const std::string& built,
                                                 const std::vector<std::string>& programs) {
-  std::string path = TemporaryFolder() + "/fetchbench-stage-XXXXXX";
+  docker::RemoveFoldersOfTheGone(kFolderPrefix);
+  std::string path =
+      fmt::format("{}/{}{}.XXXXXX", TemporaryFolder(), kFolderPrefix, docker::ThisProcess().Text());
   if (mkdtemp(path.data()) == nullptr) {
     return FromErrno(errno, fmt::format("cannot make the folder {}", path));
   }

@@ -10,7 +10,7 @@ namespace fetchbench::coordinator {
 
 // A copy of a target's folder with built programs in it: below bin/, each with its shared
 // libraries under their own paths, so that bin/ is a whole root file system. Removed with the
-// object.
+// object; what a process that was killed left is removed by the next Make.
 class StagedFolder {
  public:
   // `programs` are names in the folder `built`. Blocks. NotFound names the program that is missing.

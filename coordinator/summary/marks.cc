@@ -38,6 +38,19 @@ std::string LastWords(std::string text) {
   return text;
 }
 
+// Who is beside the target and used most, so that people know where to look.
+std::string MostBusy(const Summary& s) {
+  const std::vector<std::pair<int64_t, std::string_view>> programs{
+      {s.origin ? s.origin->cpu_us : 0, "the origin"},
+      {s.cost.agent_cpu_us, "the agent"},
+      {s.cost.engine_cpu_us, "the container engine"},
+      {s.cost.coordinator_cpu_us, "the coordinator"}};
+  const auto& [cpu_us, name] = *std::max_element(programs.begin(), programs.end());
+  if (cpu_us <= 0) return "";
+  return fmt::format("; over the run {} used most of ours, {:.2f} s", name,
+                     static_cast<double>(cpu_us) / 1e6);
+}
+
 class Marker {
  public:
   explicit Marker(const Summary& summary) : s_(summary) {}
@@ -126,8 +139,8 @@ void Marker::MarkHosts() {
   if (const AgentSummary* a = Worst(s_, busy); a != nullptr && busy(*a) > kMaxOtherCpuBusy) {
     Add("other_cpu_busy",
         fmt::format("the CPU beside the target's was {:.0f} % busy in one second on {} (limit "
-                    "{:.0f} %): the target may have waited for it",
-                    busy(*a) * 100, a->name, kMaxOtherCpuBusy * 100));
+                    "{:.0f} %): the target may have waited for it{}",
+                    busy(*a) * 100, a->name, kMaxOtherCpuBusy * 100, MostBusy(s_)));
   }
   const auto steal = [](const AgentSummary& a) { return a.steal_fraction; };
   if (const AgentSummary* a = Worst(s_, steal); a != nullptr && steal(*a) > kMaxSteal) {

@@ -93,7 +93,7 @@ struct Cost {
   uint32_t open_sockets_max = 0;   // of one agent at one moment; 0: it cannot be told
   int64_t agent_cpu_us = 0;        // what the agents' own processes used, beside the target
   int64_t engine_cpu_us = 0;       // what running the target in a container took beside that
-  int64_t coordinator_cpu_us = 0;  // this process
+  int64_t coordinator_cpu_us = 0;  // this process, in this run
   std::string basis = {};          // where these come from, and what the peak includes
 
   // What measuring on the target's host took, as a share of the target's own CPU time; empty: that

@@ -31,8 +31,8 @@ bool CanBeObserved(std::string_view word) {
     return true;
   }
   for (const std::string_view known :
-       {"late", "open_after_timeout", "body_bytes", "redirects", "user_agent", "accept_encoding",
-        "in_flight", "memory_growth", "others_starved"}) {
+       {"late", "open_after_timeout", "body_bytes", "redirects", "retried", "user_agent",
+        "accept_encoding", "in_flight", "memory_growth", "others_starved"}) {
     if (word == known) return true;
   }
   return OutcomeFromName(word).has_value();

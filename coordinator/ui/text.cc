@@ -204,10 +204,13 @@ std::string HidePassword(std::string_view url) {
 }
 
 std::string MarkdownText(std::string_view text) {
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
   std::string clean;
-  for (const char c : text) {
-    if (c == '|' || c == '<' || c == '>') clean += '\\';
-    clean += c == '\n' ? ' ' : c;
+  for (const char c : Harmless(line)) {
+    // A backslash too: one before a bar would make our own a plain character.
+    if (c == '|' || c == '<' || c == '>' || c == '\\') clean += '\\';
+    clean += c;
   }
   return clean;
 }

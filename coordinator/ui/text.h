@@ -30,8 +30,8 @@ std::string PadLeft(std::string_view text, int columns);
 // line.
 std::vector<std::string> WrapWords(std::string_view text, int columns);
 
-// Fit for a cell of a Markdown table: one line, without bars that would end it and brackets that
-// would be HTML. Pure.
+// Text from outside, fit for a cell of a Markdown table: one line, Harmless, without bars that
+// would end the cell and brackets that would be HTML. Pure.
 std::string MarkdownText(std::string_view text);
 
 // "https://user:secret@host/" -> "https://user:***@host/".

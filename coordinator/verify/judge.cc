@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace fetchbench::coordinator {
 namespace {
@@ -94,6 +95,15 @@ void JudgeHeader(const SeenRequest& request, const std::string& name, const std:
   if (!Among(findings, finding)) findings.push_back(std::move(finding));
 }
 
+// The same request again, where no redirect led back to it.
+void JudgeRetries(const Behaviour& b, const Sighting& seen, std::vector<Finding>& findings) {
+  if (b.family == "redirect") return;
+  std::map<std::string, int> times;
+  int most = 0;
+  for (const SeenRequest& request : seen.requests) most = std::max(most, ++times[request.target]);
+  if (most > 1) findings.push_back({"retried", fmt::format("asked {} times for the same", most)});
+}
+
 }  // namespace
 
 std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Record>& record,
@@ -102,6 +112,7 @@ std::vector<Finding> Judge(const Behaviour& behaviour, const std::optional<Recor
   std::vector<Finding> findings;
   JudgeEnd(behaviour, *record, asked.timeout_us, findings);
   JudgeDeadline(*record, seen, asked.timeout_us, findings);
+  JudgeRetries(behaviour, seen, findings);
   for (const SeenRequest& request : seen.requests) {
     JudgeHeader(request, "user-agent", asked.user_agent, "user_agent", findings);
     JudgeHeader(request, "accept-encoding", "identity", "accept_encoding", findings);

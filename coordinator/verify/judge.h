@@ -22,7 +22,7 @@ struct PolicyAsked {
 
 // One thing that is not as the policy wants it. `token` is what target.json calls it (see
 // lib/CONTRACT.md): a status code, an outcome, or one of late, open_after_timeout, body_bytes,
-// redirects, user_agent, accept_encoding; method and no_record cannot be declared.
+// redirects, retried, user_agent, accept_encoding; method and no_record cannot be declared.
 struct Finding {
   std::string token;
   std::string text;  // for people

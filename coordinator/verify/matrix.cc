@@ -65,9 +65,11 @@ Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
     const Deviation* deviation = Covering(behaviour, finding, declared);
     if (deviation == nullptr) {
       cell.verdict = Verdict::kFail;
-    } else {
-      cell.why = deviation->why;
-      cell.reference = deviation->reference;
+      continue;
+    }
+    Reason reason{deviation->why, deviation->reference};
+    if (std::ranges::find(cell.reasons, reason) == cell.reasons.end()) {
+      cell.reasons.push_back(std::move(reason));
     }
   }
   cell.findings = std::move(findings);

@@ -13,12 +13,20 @@ namespace fetchbench::coordinator {
 enum class Verdict { kPass, kDeviation, kFail, kNotRun };
 std::string_view VerdictName(Verdict verdict);  // "pass", "deviation", "FAIL", "not run"
 
+// What target.json says to a finding.
+struct Reason {
+  std::string why;
+  std::string reference;
+
+  bool operator==(const Reason&) const = default;
+};
+
 struct Cell {
   Verdict verdict = Verdict::kNotRun;
   std::vector<Finding> findings = {};
-  std::vector<Finding> once = {};  // not seen again by a second look; no part of the verdict
-  std::string why = {};            // of a deviation; of a cell not run: why not
-  std::string reference = {};      // of a deviation
+  std::vector<Finding> once = {};    // not seen again by a second look; no part of the verdict
+  std::vector<Reason> reasons = {};  // of the findings that are declared, each once
+  std::string not_run = {};          // why not; empty: it was, or nobody wanted it to be
 };
 
 // Whether a behaviour is meant: "prefix-*" stands for all that begin so. Pure.
@@ -48,6 +56,7 @@ struct Matrix {
   std::vector<std::string> behaviours = {};  // names of the rows
   std::vector<std::string> families = {};    // of each row
   std::vector<MatrixColumn> columns = {};
+  bool partial = false;  // stopped by the user: columns are missing
 
   // Exit 4: a cell is FAIL or a deviation is stale.
   bool Failed() const;
@@ -61,7 +70,8 @@ std::vector<std::string> FindStale(const std::vector<std::string>& names,
                                    const std::vector<Deviation>& declared, bool all_rows);
 
 // Each ends with a newline. The text sums up each target and says what is not as it should be, cell
-// by cell; the other two hold every cell.
+// by cell; the other two hold every cell. What targets say of themselves may be anything: text and
+// Markdown hold it in a harmless form, JSON as it is.
 std::string MatrixText(const Matrix& matrix, const TextStyle& style);
 std::string MatrixMarkdown(const Matrix& matrix);
 std::string MatrixJson(const Matrix& matrix);

@@ -15,10 +15,11 @@ namespace {
 
 namespace json = boost::json;
 
-// What a target says in its errors may hold anything.
-std::string Texts(const std::vector<Finding>& findings, bool ascii) {
+constexpr std::string_view kPartial = "PARTIAL: stopped by the user; what is missing was not run";
+
+std::string Texts(const std::vector<Finding>& findings) {
   std::vector<std::string> texts;
-  for (const Finding& finding : findings) texts.push_back(Harmless(finding.text, ascii));
+  for (const Finding& finding : findings) texts.push_back(finding.text);
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
@@ -28,7 +29,7 @@ std::string Tokens(const Cell& cell) {
   return fmt::format("{}", fmt::join(tokens, ", "));
 }
 
-BoxTable SummaryTable(const Matrix& matrix, bool with_runtime) {
+BoxTable SummaryTable(const Matrix& matrix, bool with_runtime, bool ascii) {
   std::vector<BoxTable::Column> columns{{"target", Align::kLeft}};
   if (with_runtime) columns.push_back({"runtime", Align::kLeft});
   for (const char* name : {"pass", "deviation", "FAIL", "stale", "not run"}) {
@@ -36,8 +37,8 @@ BoxTable SummaryTable(const Matrix& matrix, bool with_runtime) {
   }
   BoxTable table(std::move(columns));
   for (const MatrixColumn& column : matrix.columns) {
-    std::vector<std::string> cells{column.target};
-    if (with_runtime) cells.push_back(column.runtime);
+    std::vector<std::string> cells{Harmless(column.target, ascii)};
+    if (with_runtime) cells.push_back(Harmless(column.runtime, ascii));
     for (const Verdict v : {Verdict::kPass, Verdict::kDeviation, Verdict::kFail}) {
       cells.push_back(fmt::format("{}", column.Count(v)));
     }
@@ -48,29 +49,45 @@ BoxTable SummaryTable(const Matrix& matrix, bool with_runtime) {
   return table;
 }
 
-// What there is to say of a column below the table.
-void AppendDetails(const Matrix& matrix, const MatrixColumn& column, bool ascii,
-                   std::string& text) {
+std::string CellLines(const std::string& behaviour, const Cell& cell) {
+  std::string lines;
+  const auto add = [&lines, &behaviour](std::string_view what, const std::string& text) {
+    lines += fmt::format("  {:<9}  {}: {}\n", what, behaviour, text);
+  };
+  if (!cell.once.empty()) add("once", Texts(cell.once) + " (not when looked at again)");
+  if (!cell.not_run.empty()) add(VerdictName(Verdict::kNotRun), cell.not_run);
+  if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) return lines;
+  add(VerdictName(cell.verdict), Texts(cell.findings));
+  for (const Reason& reason : cell.reasons) {
+    lines += fmt::format("             {} ({})\n", reason.why, reason.reference);
+  }
+  return lines;
+}
+
+// What there is to say of a column below the table, raw.
+std::string Details(const Matrix& matrix, const MatrixColumn& column) {
   if (!column.not_run.empty()) {
-    text += fmt::format("\n{}: not run here: {}\n", column.target, Harmless(column.not_run, ascii));
-    return;
+    return fmt::format("\n{}: not run here: {}\n", column.target, column.not_run);
   }
   std::string lines;
   for (size_t i = 0; i < column.cells.size(); ++i) {
-    const Cell& cell = column.cells[i];
-    if (!cell.once.empty()) {
-      lines += fmt::format("  {:<9}  {}: {} (not when looked at again)\n", "once",
-                           matrix.behaviours[i], Texts(cell.once, ascii));
-    }
-    if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) continue;
-    lines += fmt::format("  {:<9}  {}: {}\n", VerdictName(cell.verdict), matrix.behaviours[i],
-                         Texts(cell.findings, ascii));
-    if (!cell.why.empty()) lines += fmt::format("             {} ({})\n", cell.why, cell.reference);
+    lines += CellLines(matrix.behaviours[i], column.cells[i]);
   }
   for (const std::string& stale : column.stale) {
     lines += fmt::format("  {:<9}  {}\n", "stale", stale);
   }
-  if (!lines.empty()) text += fmt::format("\n{}\n{}", column.target, lines);
+  return lines.empty() ? lines : fmt::format("\n{}\n{}", column.target, lines);
+}
+
+// Line by line: their ends are ours, and those of a build's output.
+std::string HarmlessLines(std::string_view text, bool ascii) {
+  std::string harmless;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    harmless += Harmless(text.substr(0, end), ascii) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return harmless;
 }
 
 std::string_view Sign(const Cell& cell) {
@@ -94,22 +111,30 @@ std::string MarkdownCell(const Cell& cell) {
   return fmt::format("{}: {}", Sign(cell), MarkdownText(Tokens(cell)));
 }
 
-// Deviations with the same reason are one line.
+// Deviations with the same reasons are one line.
 void AppendReasons(const Matrix& matrix, const MatrixColumn& column, std::string& text) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
   for (size_t i = 0; i < column.cells.size(); ++i) {
     const Cell& cell = column.cells[i];
-    if (cell.verdict != Verdict::kDeviation) continue;
-    const std::string reason = fmt::format("{} ({})", cell.why, cell.reference);
-    auto it = std::ranges::find(reasons, reason, &decltype(reasons)::value_type::first);
-    if (it == reasons.end()) it = reasons.insert(it, {reason, {}});
+    std::string line = cell.not_run.empty() ? std::string() : "not run: " + cell.not_run;
+    for (const Reason& reason : cell.reasons) {
+      line += fmt::format("{}{} ({})", line.empty() ? "" : "; ", reason.why, reason.reference);
+    }
+    if (line.empty()) continue;
+    auto it = std::ranges::find(lines, line, &decltype(lines)::value_type::first);
+    if (it == lines.end()) it = lines.insert(it, {line, {}});
     it->second.push_back(matrix.behaviours[i]);
   }
-  if (reasons.empty() && column.not_run.empty()) return;
-  text += fmt::format("\n### {}\n\n", column.target);
-  if (!column.not_run.empty()) text += fmt::format("Not run here: {}\n", column.not_run);
-  for (const auto& [reason, names] : reasons) {
-    text += fmt::format("- {}: {}\n", fmt::join(names, ", "), reason);
+  if (lines.empty() && column.not_run.empty() && column.stale.empty()) return;
+  text += fmt::format("\n### {}\n\n", MarkdownText(column.target));
+  if (!column.not_run.empty()) {
+    text += fmt::format("Not run here: {}\n", MarkdownText(column.not_run));
+  }
+  for (const auto& [line, names] : lines) {
+    text += fmt::format("- {}: {}\n", fmt::join(names, ", "), MarkdownText(line));
+  }
+  for (const std::string& stale : column.stale) {
+    text += fmt::format("- stale: {}\n", MarkdownText(stale));
   }
 }
 
@@ -123,23 +148,39 @@ json::array FindingsJson(const std::vector<Finding>& findings) {
 
 json::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
+json::object CellJson(const std::string& behaviour, const std::string& family, const Cell& cell) {
+  json::object object{
+      {"behaviour", behaviour}, {"family", family}, {"verdict", View(VerdictName(cell.verdict))}};
+  if (!cell.findings.empty()) object["findings"] = FindingsJson(cell.findings);
+  if (!cell.once.empty()) object["seen_once"] = FindingsJson(cell.once);
+  if (!cell.not_run.empty()) object["not_run"] = cell.not_run;
+  if (cell.reasons.empty()) return object;
+  json::array reasons;
+  for (const Reason& reason : cell.reasons) {
+    reasons.push_back(json::object{{"why", reason.why}, {"reference", reason.reference}});
+  }
+  object["reasons"] = std::move(reasons);
+  return object;
+}
+
 }  // namespace
 
 std::string MatrixText(const Matrix& matrix, const TextStyle& style) {
-  BoxTable table = SummaryTable(matrix, true);
+  const bool ascii = !style.utf8;
+  BoxTable table = SummaryTable(matrix, true, ascii);
   const bool wide = table.Width() <= style.width;
-  if (!wide) table = SummaryTable(matrix, false);
+  if (!wide) table = SummaryTable(matrix, false, ascii);
   std::string text;
   for (const std::string& line : table.Lines(style.utf8)) text += line + "\n";
+  std::string below;
   if (!wide) {
     for (const MatrixColumn& column : matrix.columns) {
-      if (!column.runtime.empty()) text += fmt::format("{}: {}\n", column.target, column.runtime);
+      if (!column.runtime.empty()) below += fmt::format("{}: {}\n", column.target, column.runtime);
     }
   }
-  for (const MatrixColumn& column : matrix.columns) {
-    AppendDetails(matrix, column, !style.utf8, text);
-  }
-  return text;
+  for (const MatrixColumn& column : matrix.columns) below += Details(matrix, column);
+  if (matrix.partial) below += fmt::format("\n{}\n", kPartial);
+  return text + HarmlessLines(below, ascii);
 }
 
 std::string MatrixMarkdown(const Matrix& matrix) {
@@ -147,7 +188,7 @@ std::string MatrixMarkdown(const Matrix& matrix) {
       "| target | runtime | pass | deviation | FAIL | stale | not run |\n"
       "|---|---|---:|---:|---:|---:|---:|\n";
   for (const MatrixColumn& column : matrix.columns) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", column.target,
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", MarkdownText(column.target),
                         MarkdownText(column.runtime), column.Count(Verdict::kPass),
                         column.Count(Verdict::kDeviation), column.Count(Verdict::kFail),
                         column.stale.size(), column.Count(Verdict::kNotRun));
@@ -155,7 +196,7 @@ std::string MatrixMarkdown(const Matrix& matrix) {
   std::string header = "\n| family | behaviour |";
   std::string rule = "|---|---|";
   for (const MatrixColumn& column : matrix.columns) {
-    header += fmt::format(" {} |", column.target);
+    header += fmt::format(" {} |", MarkdownText(column.target));
     rule += "---|";
   }
   text += header + "\n" + rule + "\n";
@@ -167,6 +208,7 @@ std::string MatrixMarkdown(const Matrix& matrix) {
     text += "\n";
   }
   for (const MatrixColumn& column : matrix.columns) AppendReasons(matrix, column, text);
+  if (matrix.partial) text += fmt::format("\n{}\n", kPartial);
   return text;
 }
 
@@ -175,15 +217,7 @@ std::string MatrixJson(const Matrix& matrix) {
   for (const MatrixColumn& column : matrix.columns) {
     json::array cells;
     for (size_t i = 0; i < column.cells.size(); ++i) {
-      const Cell& cell = column.cells[i];
-      json::object object{{"behaviour", matrix.behaviours[i]},
-                          {"family", matrix.families[i]},
-                          {"verdict", View(VerdictName(cell.verdict))}};
-      if (!cell.findings.empty()) object["findings"] = FindingsJson(cell.findings);
-      if (!cell.once.empty()) object["seen_once"] = FindingsJson(cell.once);
-      if (!cell.why.empty()) object["why"] = cell.why;
-      if (!cell.reference.empty()) object["reference"] = cell.reference;
-      cells.push_back(std::move(object));
+      cells.push_back(CellJson(matrix.behaviours[i], matrix.families[i], column.cells[i]));
     }
     json::array stale;
     for (const std::string& line : column.stale) stale.push_back(View(line));
@@ -193,7 +227,9 @@ std::string MatrixJson(const Matrix& matrix) {
                                    {"stale", stale},
                                    {"cells", cells}});
   }
-  return json::serialize(json::object{{"failed", matrix.Failed()}, {"targets", targets}}) + "\n";
+  return json::serialize(json::object{
+             {"failed", matrix.Failed()}, {"partial", matrix.partial}, {"targets", targets}}) +
+         "\n";
 }
 
 }  // namespace fetchbench::coordinator

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 namespace fetchbench::coordinator {
 namespace {
@@ -72,7 +73,8 @@ std::vector<ResourceCheck> ResourceChecks() {
       .about = "10,000 hosts that keep connections alive: memory does not grow with them",
       .urls = {},
       .concurrency = kManyConcurrency,
-      .bystanders = kManyHosts};
+      .bystanders = kManyHosts,
+      .compared_with = limit.name};
   AddOrdinary(memory.urls, "many", kManyHosts);
   return {
       std::move(limit), std::move(memory),
@@ -84,9 +86,21 @@ std::vector<ResourceCheck> ResourceChecks() {
                      "dns-silent", kSlowNames)};
 }
 
+std::vector<ResourceCheck> ChooseChecks(std::vector<ResourceCheck> checks,
+                                        const std::function<bool(const std::string&)>& wanted) {
+  std::set<std::string> names;
+  for (const ResourceCheck& check : checks) {
+    if (!wanted(check.name)) continue;
+    names.insert(check.name);
+    if (!check.compared_with.empty()) names.insert(check.compared_with);
+  }
+  std::erase_if(checks, [&names](const ResourceCheck& c) { return !names.contains(c.name); });
+  return checks;
+}
+
 std::vector<Finding> JudgeResource(const ResourceCheck& check,
                                    const std::vector<std::optional<Record>>& records,
-                                   const Summary& summary, uint64_t small_peak_bytes) {
+                                   const Summary& summary, uint64_t peak_before_bytes) {
   std::vector<Finding> findings;
   JudgeBystanders(check, records, findings);
   if (summary.origin && summary.origin->most_in_flight > check.concurrency) {
@@ -95,11 +109,10 @@ std::vector<Finding> JudgeResource(const ResourceCheck& check,
                                   summary.origin->most_in_flight, check.concurrency)});
   }
   const uint64_t peak = summary.cost.peak_rss_bytes_max;
-  if (check.name.starts_with("memory-") && small_peak_bytes != 0 &&
-      peak > small_peak_bytes + kMemoryGrowthLimit) {
+  if (!check.compared_with.empty() && peak > peak_before_bytes + kMemoryGrowthLimit) {
     findings.push_back(
-        {"memory_growth", fmt::format("peak memory {} MiB, after {} MiB with {} hosts", peak / kMib,
-                                      small_peak_bytes / kMib, kSmallRun)});
+        {"memory_growth", fmt::format("peak memory {} MiB, in {} it was {} MiB", peak / kMib,
+                                      check.compared_with, peak_before_bytes / kMib)});
   }
   return findings;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,20 +20,26 @@ struct ResourceCheck {
   std::vector<std::string> urls;
   uint32_t concurrency = 1;
   int64_t timeout_us = 5'000'000;
-  size_t bystanders = 0;  // the last so many URLs are ordinary hosts that must all succeed
+  size_t bystanders = 0;           // the last so many URLs are ordinary hosts that must all succeed
+  std::string compared_with = {};  // the check whose peak memory this one's may not outgrow
 };
 
-// The four of them. `limit-*` must be first: it is the small run that `memory-*` compares with.
+// The four of them; one that is compared with another comes after it.
 std::vector<ResourceCheck> ResourceChecks();
+
+// The checks of these names, and those that they are compared with: without them there would be no
+// verdict. Pure.
+std::vector<ResourceCheck> ChooseChecks(std::vector<ResourceCheck> checks,
+                                        const std::function<bool(const std::string&)>& wanted);
 
 // Growth of the peak from a run over a few hundred hosts to one over 10,000 that a client may have.
 inline constexpr uint64_t kMemoryGrowthLimit = uint64_t{256} << 20;
 
-// What a run of `check` came to. `small_peak_bytes`: peak memory of the small run, 0 when unknown.
-// Tokens: in_flight, memory_growth, others_starved, no_record and the outcomes that took the place
-// of an answer. Pure.
+// What a run of `check` came to. `peak_before_bytes`: peak memory of the run that it is compared
+// with; 0 for a check that is compared with none. Tokens: in_flight, memory_growth, others_starved.
+// Pure.
 std::vector<Finding> JudgeResource(const ResourceCheck& check,
                                    const std::vector<std::optional<Record>>& records,
-                                   const Summary& summary, uint64_t small_peak_bytes);
+                                   const Summary& summary, uint64_t peak_before_bytes);
 
 }  // namespace fetchbench::coordinator

@@ -32,16 +32,23 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+const json::string* Text(const json::object* object, std::string_view name) {
+  const json::value* v = object == nullptr ? nullptr : object->if_contains(name);
+  return v == nullptr ? nullptr : v->if_string();
+}
+
 SeenRequest ReadRequest(const json::value& value, bool& ok) {
   SeenRequest request;
   const json::object* object = value.if_object();
   const json::value* headers = object == nullptr ? nullptr : object->if_contains("headers");
-  const json::value* method = object == nullptr ? nullptr : object->if_contains("method");
-  if (headers == nullptr || !headers->is_object() || method == nullptr || !method->is_string()) {
+  const json::string* method = Text(object, "method");
+  const json::string* target = Text(object, "target");
+  if (headers == nullptr || !headers->is_object() || method == nullptr || target == nullptr) {
     ok = false;
     return request;
   }
-  request.method = method->get_string();
+  request.method.assign(method->data(), method->size());
+  request.target.assign(target->data(), target->size());
   request.at_us = Integer(*object, "at_us", ok);
   for (const auto& [name, header] : headers->get_object()) {
     const json::string* text = header.if_string();

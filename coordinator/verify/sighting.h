@@ -13,6 +13,7 @@ namespace fetchbench::coordinator {
 // A request as it reached the origin.
 struct SeenRequest {
   std::string method = {};
+  std::string target = {};                          // path and query
   std::map<std::string, std::string> headers = {};  // names in lower case
   int64_t at_us = 0;                                // UTC, microseconds since the Unix epoch
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "coordinator/verify/record_reader.h"
 #include "coordinator/verify/sighting.h"
@@ -99,7 +100,19 @@ struct Judged {
   std::vector<std::vector<Finding>> once;      // likewise: what a second look did not see again
   std::string runtime;
   std::string libc;
+  std::string busy;  // what says that the machine was, in words; empty: nothing
 };
+
+// The marks that tell of a machine which had no time for the run. What is beside the target may be
+// busy for a second at any run's start, which says nothing of its fetches.
+std::string BusyInWords(const Summary& summary) {
+  std::string words;
+  for (const Mark& mark : summary.marks) {
+    if (mark.name != "origin_late" && mark.name != "steal") continue;
+    words += (words.empty() ? "" : "; ") + mark.text;
+  }
+  return words;
+}
 
 absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
                                        const std::vector<Behaviour>& behaviours,
@@ -125,6 +138,7 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
   Judged judged;
   judged.runtime = RuntimeInWords(run->summary.facts);
   judged.libc = run->summary.facts.libc;
+  judged.busy = BusyInWords(run->summary);
   for (size_t i = 0; i < behaviours.size(); ++i) {
     judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
   }
@@ -153,33 +167,12 @@ absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& beh
   if (!second.ok()) return second.status();
   for (size_t i = 0; i < where.size(); ++i) {
     TwoLooks looks = Compare(std::move(judged.findings[where[i]]), std::move(second->findings[i]));
+    for (Finding& finding : looks.stay) {
+      if (!finding.by_deadline || second->busy.empty()) continue;
+      finding.text += fmt::format(" (judge it on a quieter machine: {})", second->busy);
+    }
     judged.findings[where[i]] = std::move(looks.stay);
     judged.once[where[i]] = std::move(looks.once);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base,
-                            const std::vector<Deviation>& declared, MatrixColumn& column,
-                            const RunOne& run_one) {
-  uint64_t small_peak_bytes = 0;
-  for (size_t i = 0; i < plan.resources.size(); ++i) {
-    const ResourceCheck& check = plan.resources[i];
-    RunOptions options = base;
-    options.concurrency = check.concurrency;
-    options.timeout = std::chrono::milliseconds(check.timeout_us / 1000);
-    RunPresentation presentation;
-    presentation.title_note = check.name;
-    const auto run = RunList(options, check.urls, std::move(presentation), run_one);
-    Cell& cell = column.cells[plan.behaviours.size() + i];
-    if (absl::IsCancelled(run.status())) return run.status();
-    if (!run.ok()) {
-      cell = MakeCell(check.name, {{"no_record", std::string(run.status().message())}}, declared);
-      continue;
-    }
-    if (i == 0) small_peak_bytes = run->summary.cost.peak_rss_bytes_max;
-    cell = MakeCell(check.name, JudgeResource(check, run->records, run->summary, small_peak_bytes),
-                    declared);
   }
   return absl::OkStatus();
 }
@@ -194,6 +187,47 @@ std::vector<Deviation> DeclaredBy(const TargetInfo& target, const std::string& l
   return declared;
 }
 
+// One that is compared with a run that told nothing has no verdict.
+Cell CheckResource(const ResourceCheck& check, const absl::StatusOr<OneRun>& run,
+                   std::map<std::string, uint64_t>& peaks, const std::vector<Deviation>& declared) {
+  if (!run.ok()) {
+    return MakeCell(check.name, {{"no_record", std::string(run.status().message())}}, declared);
+  }
+  peaks[check.name] = run->summary.cost.peak_rss_bytes_max;
+  const auto before = peaks.find(check.compared_with);
+  if (!check.compared_with.empty() && (before == peaks.end() || before->second == 0)) {
+    return {.not_run =
+                fmt::format("nothing is known of the peak memory in {}, which it is compared "
+                            "with",
+                            check.compared_with)};
+  }
+  const uint64_t before_bytes = before == peaks.end() ? 0 : before->second;
+  return MakeCell(check.name, JudgeResource(check, run->records, run->summary, before_bytes),
+                  declared);
+}
+
+absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base, MatrixColumn& column,
+                            std::string& libc, const RunOne& run_one) {
+  std::map<std::string, uint64_t> peaks;  // bytes, by check
+  for (size_t i = 0; i < plan.resources.size(); ++i) {
+    const ResourceCheck& check = plan.resources[i];
+    RunOptions options = base;
+    options.concurrency = check.concurrency;
+    options.timeout = std::chrono::milliseconds(check.timeout_us / 1000);
+    RunPresentation presentation;
+    presentation.title_note = check.name;
+    const auto run = RunList(options, check.urls, std::move(presentation), run_one);
+    if (absl::IsCancelled(run.status())) return run.status();
+    if (run.ok() && column.runtime.empty()) {
+      column.runtime = RuntimeInWords(run->summary.facts);
+      libc = run->summary.facts.libc;
+    }
+    column.cells[plan.behaviours.size() + i] =
+        CheckResource(check, run, peaks, DeclaredBy(base.target, libc));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn& column,
                   const RunOne& run_one) {
   RunOptions base = plan.run;
@@ -205,11 +239,12 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     played.push_back(plan.behaviours[i]);
     where.push_back(i);
   }
-  std::vector<Deviation> declared = DeclaredBy(target, "");
+  std::string libc;
   if (!played.empty()) {
     auto judged = JudgeBehaviours(base, played, "behaviours", run_one);
     if (!judged.ok()) return judged.status();
-    declared = DeclaredBy(target, judged->libc);
+    libc = judged->libc;
+    const std::vector<Deviation> declared = DeclaredBy(target, libc);
     if (absl::Status s = LookAgain(base, played, declared, *judged, run_one); !s.ok()) return s;
     column.runtime = judged->runtime;
     for (size_t i = 0; i < played.size(); ++i) {
@@ -218,8 +253,9 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
       cell.once = std::move(judged->once[i]);
     }
   }
-  if (absl::Status s = CheckResources(plan, base, declared, column, run_one); !s.ok()) return s;
-  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, declared, plan.all_rows);
+  if (absl::Status s = CheckResources(plan, base, column, libc, run_one); !s.ok()) return s;
+  column.stale = FindStale(EmptyMatrix(plan).behaviours, column.cells, DeclaredBy(target, libc),
+                           plan.all_rows);
   return absl::OkStatus();
 }
 
@@ -251,6 +287,18 @@ absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo
     return column;
   }
   return column;
+}
+
+Matrix CheckAll(const CheckPlan& plan, const std::vector<TargetInfo>& targets,
+                const RunOne& run_one, const std::function<void(const std::string&)>& say) {
+  Matrix matrix = EmptyMatrix(plan);
+  for (size_t i = 0; i < targets.size() && !matrix.partial; ++i) {
+    say(fmt::format("{} ({} of {})", targets[i].name, i + 1, targets.size()));
+    auto column = CheckTarget(plan, targets[i], run_one);
+    matrix.partial = !column.ok();
+    if (column.ok()) matrix.columns.push_back(*std::move(column));
+  }
+  return matrix;
 }
 
 }  // namespace fetchbench::coordinator

@@ -31,4 +31,9 @@ Matrix EmptyMatrix(const CheckPlan& plan);
 absl::StatusOr<MatrixColumn> CheckTarget(const CheckPlan& plan, const TargetInfo& target,
                                          const RunOne& run_one);
 
+// One target after the other; partial when the user stopped it. `say`: a line about each, for
+// people.
+Matrix CheckAll(const CheckPlan& plan, const std::vector<TargetInfo>& targets,
+                const RunOne& run_one, const std::function<void(const std::string&)>& say);
+
 }  // namespace fetchbench::coordinator

@@ -27,10 +27,10 @@ absl::StatusOr<CheckPlan> MakePlan(const VerifyOptions& options) {
   for (Behaviour& b : *behaviours) {
     if (Wanted(options.only, b.name)) plan.behaviours.push_back(std::move(b));
   }
-  for (ResourceCheck& check : ResourceChecks()) {
-    if (options.resources && Wanted(options.only, check.name)) {
-      plan.resources.push_back(std::move(check));
-    }
+  if (options.resources) {
+    plan.resources = ChooseChecks(ResourceChecks(), [&options](const std::string& name) {
+      return Wanted(options.only, name);
+    });
   }
   if (plan.behaviours.empty() && plan.resources.empty()) {
     return absl::InvalidArgumentError(
@@ -65,25 +65,18 @@ ExitCode Verify(const VerifyOptions& options) {
     fmt::print(stderr, "coordinator: {}\n", std::string(plan.status().message()));
     return ExitCode::kUsage;
   }
-  Matrix matrix = EmptyMatrix(*plan);
-  bool missing = false;
-  for (size_t i = 0; i < options.targets.size(); ++i) {
-    const TargetInfo& target = options.targets[i];
-    fmt::print(stderr, "verify: {} ({} of {})\n", target.name, i + 1, options.targets.size());
-    auto column = CheckTarget(*plan, target, RunOnce);
-    if (!column.ok()) {
-      fmt::print(stderr, "coordinator: {}\n", std::string(column.status().message()));
-      return ExitCode::kInterrupted;
-    }
-    missing = missing || !column->not_run.empty();
-    matrix.columns.push_back(*std::move(column));
-  }
+  const Matrix matrix = CheckAll(*plan, options.targets, RunOnce, [](const std::string& line) {
+    fmt::print(stderr, "verify: {}\n", line);
+  });
   const absl::Status printed = WriteText(STDOUT_FILENO, Render(matrix, options.format));
   if (!printed.ok()) {
     fmt::print(stderr, "coordinator: standard output: {}\n", std::string(printed.message()));
     return ExitCode::kInternalError;
   }
+  if (matrix.partial) return ExitCode::kInterrupted;
   if (matrix.Failed()) return ExitCode::kCheckFailed;
+  const bool missing = std::ranges::any_of(
+      matrix.columns, [](const MatrixColumn& column) { return !column.not_run.empty(); });
   return missing && options.named ? ExitCode::kIncomplete : ExitCode::kDone;
 }
 

@@ -165,6 +165,39 @@ TEST(BenchResultTest, OneRoundKnowsNoTies) {
   EXPECT_THAT(result.Places(), ElementsAre(1, 2));
 }
 
+// Cut by DURATION all take as long: what they did in it is what differs.
+TEST(BenchResultTest, RowsCutShortHaveNoPlaceAndAreSortedByWhatTheyDid) {
+  BenchResult result;
+  result.rows = {Row("few", {10'000, 10'010}), Row("many", {10'010, 10'000}),
+                 Row("done", {9'000, 9'900}), Failing("dotnet")};
+  for (BenchRow& row : result.rows) {
+    if (row.target.name == "done") continue;
+    for (BenchRound& round : row.rounds) {
+      if (!round.summary) continue;
+      round.summary->end = RunEnd::kDuration;
+      round.summary->measured.total_urls = row.target.name == "few" ? 20 : 80;
+    }
+  }
+  result.Sort();
+  EXPECT_THAT(Names(result), ElementsAre("done", "many", "few", "dotnet"));
+  EXPECT_THAT(result.Places(), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(BenchText(result, {.width = 300}), HasSubstr("cut short by DURATION"));
+  EXPECT_THAT(BenchText(Three(), {.width = 300}), Not(HasSubstr("DURATION")));
+}
+
+TEST(BenchReportTest, SaysWhereTheCostOfEachTargetComesFrom) {
+  BenchResult result = Three();
+  for (BenchRow& row : result.rows) {
+    for (BenchRound& round : row.rounds) {
+      if (round.summary) round.summary->cost.basis = row.target.name == "fast" ? "wait4" : "cgroup";
+    }
+  }
+  for (const std::string& text : {BenchText(result, {.width = 300}), BenchMarkdown(result)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("CPU s and peak MiB of fast: wait4"),
+                            HasSubstr("CPU s and peak MiB of also, slow: cgroup")));
+  }
+}
+
 TEST(BenchReportTest, TextShowsTiesSpreadFailuresAndMarks) {
   BenchResult result = Three();
   result.rows[0].rounds[0].summary->marks = {{"origin_late", "the origin was late"}};

@@ -13,6 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 const PolicyAsked kAsked{.timeout_us = 2'000'000, .user_agent = "me/1"};
@@ -36,6 +37,7 @@ Record Said(Outcome outcome, int status = 0) {
 
 SeenRequest GoodRequest() {
   return {.method = "GET",
+          .target = "/",
           .headers = {{"user-agent", "me/1"}, {"accept-encoding", "identity"}},
           .at_us = 1'000'000'500};
 }
@@ -102,10 +104,27 @@ TEST(JudgeTest, EveryRequestsHeadersAreJudgedAndSaidOnce) {
   SeenRequest bad = GoodRequest();
   bad.headers["accept-encoding"] = "gzip";
   bad.headers.erase("user-agent");
-  const Sighting seen{.connections = 1, .closes = 1, .requests = {bad, bad, GoodRequest()}};
+  SeenRequest worse = bad;
+  worse.target = "/next";
+  SeenRequest good = GoodRequest();
+  good.target = "/last";
+  const Sighting seen{.connections = 1, .closes = 1, .requests = {bad, worse, good}};
   EXPECT_THAT(Tokens(Judge(Expecting({Outcome::kStatus}, {200}), Said(Outcome::kStatus, 200), seen,
                            kAsked)),
               ElementsAre("user_agent", "accept_encoding"));
+}
+
+TEST(JudgeTest, TheSameRequestAgainIsARetryUnlessARedirectLedBack) {
+  SeenRequest other = GoodRequest();
+  other.target = "/other";
+  Behaviour b = Expecting({Outcome::kConnectionReset});
+  Sighting seen{.connections = 2, .closes = 2, .requests = {GoodRequest(), other}};
+  EXPECT_THAT(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked), IsEmpty());
+  seen.requests.push_back(GoodRequest());
+  EXPECT_THAT(Tokens(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked)),
+              ElementsAre("retried"));
+  b.family = "redirect";
+  EXPECT_THAT(Judge(b, Said(Outcome::kConnectionReset), seen, kAsked), IsEmpty());
 }
 
 TEST(JudgeTest, ATimeoutBeforeTheDeadlineIsNotTheMachinesDoing) {
@@ -147,6 +166,7 @@ TEST(SightingTest, ReadsWhatAnOriginAnswersAndRefusesAnythingElse) {
   EXPECT_EQ(good->connections, 2U);
   ASSERT_THAT(good->requests, SizeIs(1));
   EXPECT_EQ(good->requests[0].headers.at("user-agent"), "me");
+  EXPECT_EQ(good->requests[0].target, "/");
   EXPECT_THAT(good->closed_at_us, ElementsAre(7));
   EXPECT_FALSE(ParseSighting({}).ok());
   EXPECT_FALSE(ParseSighting(boost::json::parse(R"({"dns_queries":"x","connections":1,"closes":0,
@@ -163,7 +183,7 @@ const std::vector<Deviation> kDeclared{{.behaviours = {"redirect-chain-*"},
 TEST(MatrixTest, FindingsThatAreAllDeclaredAreADeviation) {
   const Cell cell = MakeCell("redirect-chain-10", {{"redirect_limit", "t"}}, kDeclared);
   EXPECT_EQ(cell.verdict, Verdict::kDeviation);
-  EXPECT_EQ(cell.why, "w");
+  EXPECT_THAT(cell.reasons, ElementsAre(Reason{"w", "r"}));
   EXPECT_EQ(MakeCell("redirect-chain-10", {}, kDeclared).verdict, Verdict::kPass);
 }
 
@@ -219,6 +239,47 @@ TEST(MatrixTest, EveryReportSaysWhatFailedAndWhy) {
   const auto json = boost::json::parse(MatrixJson(Small()));
   EXPECT_EQ(json.at("failed"), true);
   EXPECT_EQ(json.at("targets").at(1).at("cells").at(1).at("verdict"), "FAIL");
+}
+
+TEST(MatrixTest, EveryReasonOfACellIsGivenOnce) {
+  std::vector<Deviation> declared = kDeclared;
+  declared.push_back(
+      {.behaviours = {"redirect-*"}, .observed = {"late"}, .why = "w2", .reference = "r2"});
+  const Cell cell =
+      MakeCell("redirect-chain-10",
+               {{"redirect_limit", "a"}, {"redirect_limit", "b"}, {"late", "c"}}, declared);
+  EXPECT_EQ(cell.verdict, Verdict::kDeviation);
+  EXPECT_THAT(cell.reasons, ElementsAre(Reason{"w", "r"}, Reason{"w2", "r2"}));
+  Matrix m{.behaviours = {"redirect-chain-10"}, .families = {"redirects"}};
+  m.columns = {{.target = "x/y", .cells = {cell}}};
+  for (const std::string& text : {MatrixText(m, {.width = 80}), MatrixMarkdown(m), MatrixJson(m)}) {
+    EXPECT_THAT(text, HasSubstr("w2"));
+    EXPECT_THAT(text, HasSubstr("r2"));
+  }
+}
+
+// What target.json, `--describe` and a failing build say is not ours.
+TEST(MatrixTest, WhatTargetsSayReachesNoTerminalRaw) {
+  const std::string evil = "\x1b[2Jevil | <b>";
+  Matrix m = Small();
+  m.columns[0].runtime = evil;
+  m.columns[0].stale = {evil};
+  m.columns[0].cells[0] =
+      MakeCell("a", {{"302", evil}},
+               {{.behaviours = {"*"}, .observed = {"302"}, .why = evil, .reference = evil}});
+  m.columns[0].cells[1].once = {{"late", evil}};
+  m.columns[1].not_run = evil + "\nstep 2 failed";
+  for (const int width : {40, 300}) {
+    const std::string text = MatrixText(m, {.width = width});
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(text, HasSubstr("evil"));
+    EXPECT_THAT(text, HasSubstr("\nstep 2 failed"));
+  }
+  const std::string markdown = MatrixMarkdown(m);
+  EXPECT_THAT(markdown, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(markdown, Not(HasSubstr("| <b>")));
+  EXPECT_THAT(markdown, HasSubstr("- stale: "));
+  EXPECT_THAT(markdown, HasSubstr("step 2 failed"));
 }
 
 TEST(MatrixTest, ATargetThatWasNotRunSaysWhy) {

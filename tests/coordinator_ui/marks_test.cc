@@ -72,6 +72,11 @@ TEST(MarksTest, BusyOtherCpuNamesTheAgent) {
   s.agents[0].other_cpu_busy_max_fraction = 0.91;
   EXPECT_THAT(Names(s), ElementsAre("other_cpu_busy"));
   EXPECT_THAT(OnlyText(s), AllOf(HasSubstr("91 %"), HasSubstr("local")));
+  s.cost.agent_cpu_us = 1'000'000;
+  s.origin->cpu_us = 2'500'000;
+  EXPECT_THAT(OnlyText(s), HasSubstr("the origin used most of ours, 2.50 s"));
+  s.cost.agent_cpu_us = 3'000'000;
+  EXPECT_THAT(OnlyText(s), HasSubstr("the agent used most of ours, 3.00 s"));
 }
 
 TEST(MarksTest, StealStallsAndClockOffsetNameTheWorstAgent) {

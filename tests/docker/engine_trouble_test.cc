@@ -94,6 +94,7 @@ TEST_F(EngineTroubleTest, EveryCallOnASilentEngineEndsByItsDeadline) {
   results.push_back(Get(client.InspectImage("x")).status());
   results.push_back(Get(client.TagImage("x", "r", "t")));
   results.push_back(Get(client.RemoveImage("x")));
+  results.push_back(Get(client.ListImages("x")).status());
   results.push_back(Get(client.CreateContainer("x", {})).status());
   results.push_back(Get(client.StartContainer("x")));
   results.push_back(Get(client.AttachContainer("x", true)).status());

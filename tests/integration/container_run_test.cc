@@ -2,12 +2,14 @@
 // these say so and are skipped.
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "common/docker/engine_client.h"
+#include "common/docker/engine_json.h"
 #include "common/docker/owner.h"
 #include "tests/integration/run_fixture.h"
 #include "tests/support/container_image.h"
@@ -157,6 +159,78 @@ TEST_F(ContainerRunTest, AProfileOfOnesOwnReachesTheContainer) {
   run.CloseInput();
   EXPECT_EQ(run.WaitForExit(), 0) << run.error();
   EXPECT_EQ(Summary().at("2xx").to_number<int>(), 20);
+}
+
+// An origin that somebody else started, where containers reach it: at the host's address in a
+// network of the test's own.
+class OriginElsewhereTest : public ContainerRunTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root may serve on ports 53, 80 and 443";
+    ContainerRunTest::SetUp();
+    if (IsSkipped()) return;
+    boost::json::object config{{"Driver", "bridge"}};
+    config["Labels"] =
+        docker::ToJson({{std::string(docker::kOwnerLabel), docker::ThisProcess().Text()}});
+    const auto made = RunOn(thread_, client_.CreateNetwork(network_, std::move(config))).get();
+    ASSERT_TRUE(made.ok()) << made.status();
+    const auto info = RunOn(thread_, client_.InspectNetwork(network_)).get();
+    ASSERT_TRUE(info.ok()) << info.status();
+    address_ = info->gateway;
+  }
+  void TearDown() override {
+    if (!address_.empty()) RunOn(thread_, client_.RemoveNetwork(network_)).get().IgnoreError();
+  }
+
+  std::unique_ptr<Program> StartOrigin(const std::vector<std::string>& ports) const {
+    std::vector<std::string> arguments{
+        Bin("fetchbench-origin"), "--profile", "fast", "--listen", address_, "--control",
+        address_ + ":8000"};
+    arguments.insert(arguments.end(), ports.begin(), ports.end());
+    auto origin = std::make_unique<Program>(arguments);
+    EXPECT_TRUE(origin->WaitForOutput("control")) << origin->error();
+    return origin;
+  }
+  void RunWithOrigin(Program& run) {
+    run.Write(List(40));
+    run.CloseInput();
+    exit_ = run.WaitForExit();
+  }
+  std::vector<std::string> Command() const {
+    return {Bin("fetchbench-coordinator"),
+            "run",
+            "cpp",
+            "--origin",
+            address_ + ":8000",
+            "--out",
+            Out(),
+            "--progress",
+            "plain"};
+  }
+
+  const std::string network_ = "fetchbench-test-elsewhere-" + std::to_string(getpid());
+  IoThread thread_{"engine"};
+  docker::EngineClient client_{thread_.executor(), EngineSocket()};
+  std::string address_;
+};
+
+TEST_F(OriginElsewhereTest, ServesContainersOnTheUsualPorts) {
+  const auto origin = StartOrigin({"--dns-port", "53", "--http-port", "80", "--https-port", "443"});
+  Program run(Command());
+  RunWithOrigin(run);
+  ASSERT_EQ(exit_, 0) << run.error();
+  ExpectBalanced();
+  EXPECT_EQ(Summary().at("2xx").to_number<int>(), 40) << run.output();
+  EXPECT_EQ(Summary().at("origin").at("responses").at("200").to_number<int>(), 40);
+  EXPECT_THAT(EngineHas(RunId()), IsEmpty());
+}
+
+TEST_F(OriginElsewhereTest, OnOtherPortsIsTheUsersMistake) {
+  const auto origin = StartOrigin({"--dns-port", "53"});
+  Program run(Command());
+  RunWithOrigin(run);
+  EXPECT_EQ(exit_, 2) << run.error();
+  EXPECT_THAT(run.error(), AllOf(HasSubstr("53, 80 and 443 only"), HasSubstr("--http-port 80")));
 }
 
 TEST_F(ContainerRunTest, CtrlCSumsUpAndRemovesAll) {

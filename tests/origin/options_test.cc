@@ -27,6 +27,18 @@ TEST(OptionsTest, ListenAddressesReplaceThem) {
   EXPECT_EQ(book->refusing.size(), 1u);
 }
 
+TEST(OptionsTest, WhatOtherMachinesCannotReachIsSaid) {
+  Options options;
+  EXPECT_EQ(ReachWarning(*MakeAddressBook(options)), "");
+  options.listen = {"10.0.0.1"};
+  EXPECT_THAT(ReachWarning(*MakeAddressBook(options)),
+              HasSubstr("--refusing-address and --black-hole-address"));
+  options.refusing_address = "10.0.0.2";
+  EXPECT_THAT(ReachWarning(*MakeAddressBook(options)), HasSubstr("with --black-hole-address"));
+  options.black_hole_address = "10.0.0.3";
+  EXPECT_EQ(ReachWarning(*MakeAddressBook(options)), "");
+}
+
 TEST(OptionsTest, WrongAddressesNameTheirOption) {
   Options options;
   options.first_address = "localhost";

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Which list bin/run hands to the coordinator, and what else it adds; the coordinator is a stand-in that
-# prints its arguments, DURATION and standard input.
+# Which list bin/run hands to the coordinator, what else it adds, and for which arguments it and the other scripts have
+# an engine made ready; the coordinator is a stand-in that prints its arguments, DURATION and standard input.
 set -euo pipefail
 # shellcheck source=tests/scripts/support.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 unset DURATION
+built=${FETCHBENCH_BIN:-$root/build/release/bin}/fetchbench-coordinator
+export built
 
 stand_in() {
   mkdir -p stand-ins
   cat >stand-ins/fetchbench-coordinator <<'EOF'
 #!/usr/bin/env bash
+[[ $1 != needs-engine ]] || exec "$built" "$@" # which targets run where is nothing to stand in for
 echo "$*"
 echo "DURATION=${DURATION:-}"
 case " $* " in *" --urls - "*) cat ;; esac
@@ -91,7 +94,8 @@ test_arguments_arrive_as_they_were_given() {
 container_target() {
   stand_in
   mkdir -p lib/go/net-http
-  echo '{"name": "go/net-http", "aliases": ["go"]}' >lib/go/net-http/target.json
+  echo '{"name": "go/net-http", "kind": "fetch", "language": "Go", "method": "net/http", "aliases": ["go"]}' \
+    >lib/go/net-http/target.json
   cat >stand-ins/docker <<'EOF'
 #!/usr/bin/env bash
 echo "$*" >>"$work/engine"
@@ -116,11 +120,46 @@ test_a_target_in_a_container_has_the_engine_made_ready() {
 test_other_targets_agents_elsewhere_and_help_need_no_engine() {
   container_target
   local arguments
-  for arguments in native unknown 'go --agents far' 'go --help' '--web sim'; do
+  for arguments in native unknown 'go --agents far:1 --origin far:2' 'go --help' '--web sim' '--user-agent go native'; do
     # shellcheck disable=SC2086 # words on purpose
     "$root/bin/run" $arguments </dev/null >stdout
     expect_equal "$arguments" '' "$(<engine)"
   done
+}
+
+# Whatever starts the coordinator has the engine made ready for it.
+test_every_command_has_the_engine_made_ready_when_it_needs_one() {
+  container_target
+  echo '[{"name": "native"}]' >native.json
+  echo '[{"name": "native"}, {"name": "go"}]' >all.json
+  local arguments
+  for arguments in 'coordinator run go' 'coordinator verify go' 'coordinator verify' 'coordinator bench go' \
+    'benchmark go --rounds 1' "benchmark --settings $work/all.json"; do
+    : >engine
+    # shellcheck disable=SC2086 # words on purpose
+    "$root"/bin/$arguments </dev/null >stdout
+    expect_contains "$arguments" version "$(<engine)"
+  done
+  : >engine
+  for arguments in 'coordinator run native' 'coordinator verify native' 'coordinator bench native' 'coordinator targets' \
+    'coordinator --help' 'benchmark --rounds 1 native' "benchmark --settings $work/native.json" 'benchmark --help'; do
+    # shellcheck disable=SC2086 # words on purpose
+    "$root"/bin/$arguments </dev/null >stdout
+    expect_equal "$arguments" '' "$(<engine)"
+  done
+}
+
+# All targets are wanted, and none of them by name: those that need no engine can still run.
+test_without_an_engine_all_targets_are_tried_and_a_named_one_is_not() {
+  container_target
+  printf '#!/bin/sh\nexit 1\n' >stand-ins/docker
+  export FETCHBENCH_NO_PACKAGES=1 FETCHBENCH_UID=1000 FETCHBENCH_DOCKER_RUN=$work/run
+  mkdir -p run/lock
+  "$root/bin/coordinator" verify </dev/null >stdout 2>stderr || fail "$(<stderr)"
+  expect_contains 'what is said' 'without a Docker Engine' "$(<stderr)"
+  expect_contains 'what is run' verify "$(<stdout)"
+  ! "$root/bin/coordinator" verify go </dev/null >stdout 2>stderr || fail 'it went on'
+  expect_equal 'what is run' '' "$(<stdout)"
 }
 
 run_tests

@@ -8,6 +8,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+std::string CrashText(const test::RunResult& result) {
+  for (const auto& [index, record] : result.records) {
+    if (record.outcome == Outcome::kClientCrashed) return record.error;
+  }
+  return "no crash";
+}
+
 TEST_F(ContainerTest, OneThatExitsEarlyIsNamedWithItsLastWords) {
   const test::RunResult result = RunContainer("exit-after=3", 10);
   ASSERT_TRUE(result.failed) << result.status.error_message();
@@ -16,6 +23,7 @@ TEST_F(ContainerTest, OneThatExitsEarlyIsNamedWithItsLastWords) {
   EXPECT_THAT(result.failed->target_stderr(), HasSubstr("segmentation of my memory"));
   EXPECT_EQ(result.records.size(), 10);
   EXPECT_EQ(Count(result, Outcome::kClientCrashed), 7);
+  EXPECT_THAT(CrashText(result), HasSubstr("target test/scripted ended with exit code 3"));
   ExpectNothingLeft();
 }
 

@@ -129,6 +129,21 @@ TEST_F(ContainerPrepareTest, AnImageThatIsThereIsTakenAsItIs) {
   Forget(built.facts->image_digest());
 }
 
+// It would run on the CPU of the target that is being measured.
+TEST_F(ContainerPrepareTest, NothingIsStartedToDescribeItselfBesideARun) {
+  test::RunStream stream(*stub_, ContainerStart("stay"));
+  ASSERT_TRUE(stream.ReadUntil(v1::AgentMessage::kStarted));
+  v1::TargetSpec target = Spec(test::TargetContext(test::kTargetDockerfile));
+  const Prepared before = Prepare(*stub_, target, "", 1);  // it has done so before
+  ASSERT_TRUE(before.facts) << before.status.error_message();
+  target.set_name("test/other");
+  target.set_image(before.facts->image_digest());
+  const Prepared prepared = Prepare(*stub_, target, "", 0);
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(prepared.status.error_message(), HasSubstr("busy with run"));
+  EXPECT_EQ(OwnContainers().size(), 1);
+}
+
 TEST_F(ContainerPrepareTest, OneThatCannotDescribeItselfIsNotReady) {
   const std::string context =
       test::TargetContext("FROM scratch\nCOPY target /target\nENTRYPOINT [\"/nothing\"]\n");

@@ -1,0 +1,59 @@
+#include "coordinator/cli/engine_need.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+std::string Answer(const std::vector<std::string>& arguments) {
+  TargetInfo go{"go/net-http", "Go", "net/http"};
+  go.aliases = {"go"};
+  go.folder = "/lib/go/net-http";
+  const Environment none = [](std::string_view) { return std::optional<std::string>(); };
+  return AnswerEngineQuestion(arguments, none, TargetRegistry({go}));
+}
+
+TEST(EngineNeedTest, OnlyTargetsInContainersNeedAnEngine) {
+  EXPECT_EQ(Answer({"run", "go"}), "yes\n");
+  EXPECT_EQ(Answer({"run", "--target=go", "--limit", "5"}), "yes\n");
+  EXPECT_EQ(Answer({"run", "native", "--user-agent", "go"}), "no\n");
+  EXPECT_EQ(Answer({"verify", "native", "--target", "go"}), "yes\n");
+  EXPECT_EQ(Answer({"verify", "native"}), "no\n");
+}
+
+TEST(EngineNeedTest, AgentsElsewhereHaveTheirOwn) {
+  EXPECT_EQ(Answer({"run", "go", "--agents", "far:1", "--origin", "far:2"}), "no\n");
+  EXPECT_EQ(Answer({"run", "go", "--agents", "127.0.0.1:7311"}), "no\n");
+}
+
+TEST(EngineNeedTest, WhatNobodyNamedGoesWithoutWhereThereIsNone) {
+  const test::TempFolder folder;
+  folder.Write("all.json", R"([{"name": "native"}, {"name": "go"}])");
+  folder.Write("native.json", R"([{"name": "native"}])");
+  const std::string all = folder.File("all.json");
+  EXPECT_EQ(Answer({"verify"}), "maybe\n");
+  EXPECT_EQ(Answer({"bench", "--settings", all}), "maybe\n");
+  EXPECT_EQ(Answer({"bench", "--settings", folder.File("native.json")}), "no\n");
+  EXPECT_EQ(Answer({"bench", "--settings", all, "--rounds", "1", "native"}), "no\n");
+  EXPECT_EQ(Answer({"bench", "--settings", all, "go"}), "yes\n");
+}
+
+TEST(EngineNeedTest, HelpAndMistakesNeedNone) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"--help"},
+                                                    {"run", "go", "--help"},
+                                                    {"run", "go", "--limmit", "5"},
+                                                    {"bench", "--settings", "/does/not/exist"},
+                                                    {"targets"},
+                                                    {"nonsense"}}) {
+    EXPECT_EQ(Answer(arguments), "no\n") << (arguments.empty() ? "" : arguments.back());
+  }
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
