@@ -61,6 +61,8 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
       return ListTargets(targets);
     case Command::kRun:
       return RunOnce(options.run).code;
+    case Command::kResume:
+      return ResumeOnce(options.resume, targets).code;
     case Command::kBench:
       return Bench(options.bench, targets);
     case Command::kVerify:

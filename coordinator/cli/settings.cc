@@ -125,10 +125,10 @@ absl::Status SetWeb(const std::string& text, RunOptions& run) {
   return SetPath(text.substr(colon + 1), run.profile);
 }
 
-absl::Status SetFormat(const std::string& text, RunOptions& run) {
+absl::Status SetFormat(const std::string& text, ReportFormat& to) {
   const auto format = ParseReportFormat(text == "result" ? "json" : text);
   if (format) {
-    run.format = *format;
+    to = *format;
     return absl::OkStatus();
   }
   const std::vector<std::string> words{"pretty", "json", "csv", "plain", "records"};
@@ -136,13 +136,13 @@ absl::Status SetFormat(const std::string& text, RunOptions& run) {
       fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
 }
 
-absl::Status SetOrigin(const std::string& text, RunOptions& run) {
+absl::Status SetOrigin(const std::string& text, std::string& to) {
   std::string_view address = text;
   if (address.starts_with("http://")) address.remove_prefix(7);
   while (address.ends_with('/')) address.remove_suffix(1);
   auto parsed = ParseAddress(address, "");
   if (!parsed.ok()) return parsed.status();
-  run.origin = *std::move(parsed);
+  to = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -284,7 +284,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--origin", "HOST:PORT", "",
                "Control endpoint of an origin that runs already, for agents on other hosts. "
                "Default: one is started beside the coordinator.",
-               false, [&run](const std::string& t) { return SetOrigin(t, run); }});
+               false, [&run](const std::string& t) { return SetOrigin(t, run.origin); }});
   s.push_back({"--allow-private", "", "",
                "With --web internet: do not refuse private, loopback, link-local and metadata "
                "addresses.",
@@ -304,24 +304,35 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
                [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
 }
 
-void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
+// What every run says, resumed or not.
+void AddSayingSettings(ReportFormat& format, std::string& progress, std::string& level,
+                       std::vector<Setting>& s) {
   s.push_back({"--format", "FORMAT", "FORMAT",
                "What standard output gets. pretty: a table (default); json; csv; plain: one record "
                "line a URL as it comes, url,code,start_time,duration,body_length, and no summary; "
                "records: coloured record lines, then the table. FORMAT=result means json.",
-               false, [&run](const std::string& t) { return SetFormat(t, run); }});
-  s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
-               [&run](const std::string& t) { return SetPath(t, run.out); }});
+               false, [&format](const std::string& t) { return SetFormat(t, format); }});
   s.push_back({"--progress", "MODE", "",
                "Live display on standard error. auto (default): on a terminal, else a plain line "
                "every few seconds; tty; plain; none.",
-               false, [&run](const std::string& t) {
-                 return SetWord(t, {"auto", "tty", "plain", "none"}, run.progress);
+               false, [&progress](const std::string& t) {
+                 return SetWord(t, {"auto", "tty", "plain", "none"}, progress);
                }});
   s.push_back({"--log-level", "LEVEL", "", "error, warn (default), info, debug.", false,
-               [&run](const std::string& t) {
-                 return SetWord(t, {"error", "warn", "info", "debug"}, run.log_level);
+               [&level](const std::string& t) {
+                 return SetWord(t, {"error", "warn", "info", "debug"}, level);
                }});
+}
+
+void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
+  s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
+               [&run](const std::string& t) { return SetPath(t, run.out); }});
+  AddSayingSettings(run.format, run.progress, run.log_level, s);
+}
+
+template <typename Duration>
+std::function<absl::Status(const std::string&)> SetSomeSeconds(std::optional<Duration>& to) {
+  return [&to](const std::string& text) { return SetSeconds(text, 0, to.emplace()); };
 }
 
 }  // namespace
@@ -333,6 +344,35 @@ std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets
   AddPlaceSettings(options, settings);
   AddOutputSettings(options.run, settings);
   return settings;
+}
+
+std::vector<Setting> ResumeSettings(Options& options) {
+  ResumeOptions& resume = options.resume;
+  std::vector<Setting> settings;
+  settings.push_back({"--out", "DIR", "", "Where run folders are. Default: out.", false,
+                      [&resume](const std::string& t) { return SetPath(t, resume.out); }});
+  settings.push_back({"--duration", "SECONDS", "",
+                      "Stop so long from now; 0: no limit. Default: what is left of the run's own.",
+                      false, SetSomeSeconds(resume.duration)});
+  settings.push_back(
+      {"--origin", "HOST:PORT", "",
+       "Where the origin is now, with the profile and seed of before. Default: where "
+       "it was, or one is started.",
+       false, [&resume](const std::string& t) { return SetOrigin(t, resume.origin.emplace()); }});
+  settings.push_back({"--connect-timeout", "SECONDS", "",
+                      "How long to wait for the agents at the beginning. Default: as before.",
+                      false, SetSomeSeconds(resume.connect_timeout)});
+  settings.push_back({"--give-up-after", "SECONDS", "",
+                      "End the run when no agent has been there for so long; 0: never. Default: as "
+                      "before.",
+                      false, SetSomeSeconds(resume.give_up_after)});
+  AddSayingSettings(resume.format, resume.progress, resume.log_level, settings);
+  return settings;
+}
+
+Setting ResumeWord(Options& options) {
+  std::string& run = options.resume.run;
+  return {"RUN", "", "", "", false, [&run](const std::string& t) { return SetPath(t, run); }};
 }
 
 Setting TargetWord(Options& options, const TargetRegistry& targets) {

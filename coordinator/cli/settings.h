@@ -25,6 +25,7 @@ struct Setting {
 // Those of each command; they store into `options`, which outlives
 // them, as does `targets`.
 std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets);
+std::vector<Setting> ResumeSettings(Options& options);
 std::vector<Setting> AgentSettings(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
 
@@ -32,12 +33,13 @@ std::vector<Setting> ImportSettings(Options& options);
 std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targets);
 
-// The word behind the command, that is no option: TARGET of `run`, `bench` (repeatable) and
-// `verify` (repeatable), FILE of `import-urls`.
+// The word behind the command, that is no option: RUN of `resume`, TARGET of `run`, `bench`
+// (repeatable) and `verify` (repeatable), FILE of `import-urls`.
 Setting TargetWord(Options& options, const TargetRegistry& targets);
 Setting BenchWord(Options& options);
 Setting VerifyWord(Options& options, const TargetRegistry& targets);
 Setting FileWord(Options& options);
+Setting ResumeWord(Options& options);
 
 // Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
 bool IsLocalAddress(std::string_view address);
