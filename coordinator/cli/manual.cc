@@ -41,7 +41,7 @@ constexpr const char* kExitSection =
     "EXIT STATUS\n"
     "  0    done; also when DURATION was reached, or when a disturbed run still\n"
     "       completed (it says so)\n"
-    "  1    internal error, for example a full disk (then the run can be resumed)\n"
+    "  1    internal error, for example a full disk (the run can be resumed)\n"
     "  2    wrong usage or configuration\n"
     "  3    the run is incomplete: agents were lost for good, the target crashed, or\n"
     "       its image could not be built\n"
@@ -53,8 +53,8 @@ constexpr const char* kRunTail =
     "  out/<run-id>/run.json       options, versions, hosts, target, profile, seed\n"
     "  out/<run-id>/records.db     SQLite; `SELECT * FROM records` is for people\n"
     "  out/<run-id>/summary.json   the summary\n"
-    "  out/<run-id>/urls.spool     the URL list as the run uses it; gone when it is complete\n"
-    "  out/<run-id>/resume.json    what `coordinator resume` needs to go on with the run\n"
+    "  out/<run-id>/urls.spool     the URL list as the run uses it, until complete\n"
+    "  out/<run-id>/resume.json    what `coordinator resume` needs\n"
     "  out/latest                  the newest run\n\n"
     "SIGNALS\n"
     "  Ctrl-C once stops within two seconds and sums up what is there; twice stops\n"
@@ -135,13 +135,13 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
     out +=
         " - goes on with a run\n\nSYNOPSIS\n"
         "  coordinator resume [RUN] [OPTION]...\n\nDESCRIPTION\n"
-        "  RUN is the id of a run or its folder; without it, the newest. Finishes a run whose\n"
-        "  coordinator was killed, interrupted or stopped by a full disk, or whose agents were\n"
-        "  all gone: in the same folder, with the same options, target, agents, profile and\n"
-        "  seed. What has a record is not fetched again; fetches that were cut short are. The\n"
-        "  time in which no coordinator was at work is left out of `time`, and shown.\n"
-        "  A kill loses no record. A power cut may lose the last ones; their URLs are fetched\n"
-        "  again.\n\n";
+        "  RUN is the id of a run or its folder; without it, the newest. Finishes a run\n"
+        "  whose coordinator was killed, interrupted or stopped by a full disk, or whose\n"
+        "  agents were all gone: in the same folder, with the same options, target,\n"
+        "  agents, profile and seed. What has a record is not fetched again; fetches that\n"
+        "  were cut short are. The time without a coordinator is left out of `time`, and\n"
+        "  shown. A kill loses no record. A power cut may lose the last ones; their URLs\n"
+        "  are fetched again.\n\n";
   } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"

@@ -302,6 +302,11 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--grace", "SECONDS", "",
                "How long an agent may stay away before its URLs go to others. Default: 15.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
+  s.push_back({"--give-up-after", "SECONDS", "",
+               "End the run when no agent has been there for so long; it can be resumed. Default: "
+               "0, it waits until one returns.",
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, 0, run.give_up_after); }});
 }
 
 // What every run says, resumed or not.
