@@ -48,6 +48,7 @@ struct RunOptions {
   uint64_t max_body_bytes = 0;                       // 0: the target's default
   uint32_t threads = 0;                              // 0: one for each CPU the target may use
   std::chrono::milliseconds grace{15'000};           // before an agent's URLs go to others
+  std::chrono::milliseconds silence{10'000};         // until an agent counts as away
   std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
   std::chrono::milliseconds give_up_after{0};        // without any agent; 0: wait until one returns
   std::chrono::milliseconds linger{0};  // the targets stay so long after the last record

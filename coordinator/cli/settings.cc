@@ -15,6 +15,7 @@ constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
 constexpr double kMaxTimeoutSeconds = 86'400;
 constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
+constexpr double kMinSilence = 2;  // twice what agents report in
 constexpr double kMaxCpus = 1024;
 constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
@@ -302,6 +303,11 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--grace", "SECONDS", "",
                "How long an agent may stay away before its URLs go to others. Default: 15.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
+  s.push_back({"--silence", "SECONDS", "",
+               "An agent that says nothing for so long counts as away. Agents report every second. "
+               "Default: 10.",
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, kMinSilence, run.silence); }});
   s.push_back({"--give-up-after", "SECONDS", "",
                "End the run when no agent has been there for so long; it can be resumed. Default: "
                "0, it waits until one returns.",

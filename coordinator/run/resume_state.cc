@@ -48,6 +48,7 @@ json::object OptionsJson(const RunOptions& o) {
           {"max_body_bytes", o.max_body_bytes},
           {"threads", o.threads},
           {"grace_ms", o.grace.count()},
+          {"silence_ms", o.silence.count()},
           {"give_up_after_ms", o.give_up_after.count()},
           {"connect_timeout_ms", o.connect_timeout.count()},
           {"image", o.image},
@@ -96,6 +97,7 @@ RunOptions OptionsOf(const json::object& o, const TargetRegistry& targets) {
   options.max_body_bytes = NumberOf<uint64_t>(o, "max_body_bytes");
   options.threads = NumberOf<uint32_t>(o, "threads");
   options.grace = DurationOf<std::chrono::milliseconds>(o, "grace_ms");
+  options.silence = DurationOf<std::chrono::milliseconds>(o, "silence_ms");
   options.give_up_after = DurationOf<std::chrono::milliseconds>(o, "give_up_after_ms");
   options.connect_timeout = DurationOf<std::chrono::milliseconds>(o, "connect_timeout_ms");
   options.image = TextOf(o, "image");

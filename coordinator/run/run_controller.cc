@@ -178,6 +178,7 @@ Task<absl::Status> RunController::GoOn() {
 absl::Status RunController::CreateEngine(std::optional<StoredRecords> stored) {
   EngineOptions engine_options;
   engine_options.grace = options_.grace;
+  engine_options.session.silence = options_.silence;
   engine_options.linger = options_.linger;
   engine_options.timeout_us = TimeoutUs(options_);
   engine_options.give_up_after = options_.give_up_after;
