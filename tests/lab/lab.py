@@ -36,7 +36,7 @@ KINDS = [
     "http://h{}.body-shorter-than-announced.conformance.test/",
     "no url {}",
 ]
-CONCURRENCY = 4
+CONCURRENCY = 3
 TIMEOUT_S = 30  # far above what a busy machine needs, so that it decides no outcome
 RUN_LIMIT_S = 180
 MOST_RESUMES = 60
@@ -257,7 +257,7 @@ def parse(arguments):
     parser.add_argument("--schedules", type=int, default=20, help="how many seeds (default: %(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first of them (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="this one only")
-    parser.add_argument("--urls", type=int, default=220, help="length of the list (default: %(default)s)")
+    parser.add_argument("--urls", type=int, default=440, help="length of the list (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=4, help="schedules at a time (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keep the folders of those that balance, too")
     options = parser.parse_args(arguments)

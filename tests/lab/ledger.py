@@ -14,14 +14,15 @@ def _connect(folder):
 
 
 def committed(folder):
-    """{index: (start, outcome)} of what a resumed run must not touch; fetches that were cut short have another turn."""
+    """{index: (start, outcome)} of what a resumed run must not touch. Fetches that were cut short have another turn; lines
+    that are no URL were not fetched, and are noted anew when the list is read anew."""
     if not os.path.exists(f"{folder}/records.db"):
         return {}
     connection = _connect(folder)
     try:
         rows = connection.execute(
             "SELECT idx, start_us, name FROM record JOIN outcome ON code = outcome"
-            " WHERE name NOT IN ('cancelled', 'client_crashed')"
+            " WHERE name NOT IN ('cancelled', 'client_crashed', 'invalid_url')"
         )
         return {idx: (start, outcome) for idx, start, outcome in rows}
     except sqlite3.OperationalError as error:
