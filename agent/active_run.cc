@@ -38,6 +38,7 @@ Task<absl::StatusOr<std::shared_ptr<ActiveRun>>> ActiveRun::Begin(const AgentCon
   auto run = std::make_shared<ActiveRun>(config, clock, start, std::move(launch));
   absl::Status started = co_await run->process_->Start(std::move(command), run->executor_);
   if (!started.ok()) co_return started;
+  run->usage_at_start_ = ReadOwnUsage();  // making a container is not measuring
   co_return run;
 }
 

@@ -20,6 +20,7 @@ namespace fetchbench::agent {
 struct AgentConfig {
   std::string version;
   std::string native_path;
+  std::string entry_path;        // fetchbench-entry, which every container target begins with
   std::vector<int> target_cpus;  // empty: targets are not pinned
   std::vector<int>
       child_cpus;  // where targets run: target_cpus, or the mask that the daemon was started with
@@ -73,7 +74,7 @@ class ActiveRun {
 
   // Every kTick.
   void Tick();
-  static constexpr std::chrono::milliseconds kTick{25};
+  static constexpr std::chrono::milliseconds kTick{50};
 
   bool attached() const { return attached_ != nullptr; }
   // No stream has been attached for the orphan timeout.
@@ -98,7 +99,7 @@ class ActiveRun {
   const std::optional<v1::ContainerOptions> container_;
   const std::chrono::milliseconds orphan_timeout_;
   const std::chrono::milliseconds progress_interval_;
-  const OwnUsage usage_at_start_;
+  OwnUsage usage_at_start_;
   CpuSampler cpu_;
   RunExecutor executor_;
   const std::unique_ptr<TargetProcess> process_;  // destroyed first: it calls the executor

@@ -55,6 +55,7 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   AgentConfig config;
   config.version = FETCHBENCH_VERSION;
   config.native_path = options.native.empty() ? Sibling("fetchbench-native") : options.native;
+  config.entry_path = Sibling("fetchbench-entry");
   config.target_cpus = options.target_cpus;
   config.child_cpus = options.target_cpus.empty() ? allowed : options.target_cpus;
   config.orphan_timeout = options.orphan_timeout;

@@ -17,7 +17,7 @@ namespace fetchbench::agent {
 struct OutboxLimits {
   size_t batch_records = 512;
   size_t batch_bytes = 256 << 10;
-  std::chrono::milliseconds batch_age{100};
+  std::chrono::milliseconds batch_age{200};
   // Above the high mark the agent stops feeding its target, until the low mark. What the target was
   // given before still comes in, so the outbox holds the high mark and the records of the URLs then
   // open at most.

@@ -74,7 +74,7 @@ class RunExecutor final : public TargetSink {
   // The run is over and every record acknowledged: Finished or Failed.
   std::optional<v1::AgentMessage> Final() const;
 
-  // Every 25 ms or so: what depends on time.
+  // Every 50 ms or so: what depends on time.
   void Tick();
 
   void FillProgress(v1::Progress& progress);

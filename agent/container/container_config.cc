@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <string_view>
 
+#include "agent/container/entry/paths.h"
 #include "common/docker/owner.h"
 
 namespace fetchbench::agent {
@@ -25,6 +26,8 @@ json::object Mount(const std::string& source, const char* target) {
 
 json::array Mounts(const ContainerMounts& mounts) {
   json::array array;
+  array.push_back(Mount(mounts.entry, kEntryProgramPath));
+  array.push_back(Mount(mounts.streams, kEntrySocketPath));
   if (!mounts.ca_file.empty()) array.push_back(Mount(mounts.ca_file, kContainerCaFile));
   if (!mounts.resolv_conf.empty()) array.push_back(Mount(mounts.resolv_conf, "/etc/resolv.conf"));
   return array;
@@ -56,13 +59,18 @@ json::object HostConfig(const ContainerSpec& spec, const ContainerMounts& mounts
   return host;
 }
 
-json::array ToArray(const std::vector<std::string>& strings, size_t from) {
-  json::array array;
+void Append(json::array& array, const std::vector<std::string>& strings, size_t from = 0) {
   for (size_t i = from; i < strings.size(); ++i) array.emplace_back(strings[i]);
-  return array;
 }
 
 }  // namespace
+
+void SetImage(const docker::ImageInfo& image, ContainerSpec& spec) {
+  spec.image = image.id;
+  spec.entrypoint = image.entrypoint;
+  spec.arguments = image.arguments;
+  spec.user = image.user;
+}
 
 json::object ContainerConfig(const ContainerSpec& spec, const TargetCommand& command,
                              const ContainerMounts& mounts, const std::string& owner,
@@ -70,21 +78,27 @@ json::object ContainerConfig(const ContainerSpec& spec, const TargetCommand& com
   json::object labels = {{std::string(docker::kOwnerLabel), owner},
                          {"fetchbench.target", spec.target_name}};
   if (!spec.run_id.empty()) labels[std::string(docker::kRunLabel)] = spec.run_id;
+  json::array environ;
+  Append(environ, command.environ);
+  json::array entrypoint{kEntryProgramPath};
+  Append(entrypoint, spec.entrypoint);
+  // With an entry point named, the Engine does not look at the image's arguments.
+  json::array arguments;
+  if (command.argv.size() > 1) {
+    Append(arguments, command.argv, 1);
+  } else {
+    Append(arguments, spec.arguments);
+  }
   json::object config = {
       {"Image", spec.image},
-      {"Env", ToArray(command.environ, 0)},
+      {"Entrypoint", std::move(entrypoint)},
+      {"Cmd", std::move(arguments)},
+      {"Env", std::move(environ)},
       {"User", spec.user.empty() ? kNobody : spec.user},
-      {"AttachStdin", true},
-      {"AttachStdout", true},
-      {"AttachStderr", true},
-      {"OpenStdin", true},
-      {"StdinOnce", true},  // the end of our input is the end of its input
       {"Tty", false},
       {"Labels", std::move(labels)},
       {"HostConfig", HostConfig(spec, mounts, cgroup_parent)},
   };
-  // No empty list: it would stand for "the image's own arguments".
-  if (command.argv.size() > 1) config["Cmd"] = ToArray(command.argv, 1);
   return config;
 }
 

@@ -14,8 +14,11 @@
 
 namespace fetchbench::agent {
 
-ContainerHost::ContainerHost(net::any_io_executor loop, std::string socket_path)
-    : client_(std::move(loop), std::move(socket_path)), owner_(docker::ThisProcess().Text()) {}
+ContainerHost::ContainerHost(net::any_io_executor loop, std::string socket_path,
+                             std::string entry_program)
+    : client_(std::move(loop), std::move(socket_path)),
+      owner_(docker::ThisProcess().Text()),
+      entry_program_(std::move(entry_program)) {}
 
 ContainerHost::~ContainerHost() {
   std::error_code ignored;

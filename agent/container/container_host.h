@@ -16,7 +16,8 @@ namespace fetchbench::agent {
 // folder for files that are mounted. On the loop; shared by what still cleans up after its owner.
 class ContainerHost {
  public:
-  ContainerHost(net::any_io_executor loop, std::string socket_path);
+  // `entry_program`: fetchbench-entry on this host.
+  ContainerHost(net::any_io_executor loop, std::string socket_path, std::string entry_program);
   ~ContainerHost();
   ContainerHost(const ContainerHost&) = delete;
   ContainerHost& operator=(const ContainerHost&) = delete;
@@ -27,6 +28,7 @@ class ContainerHost {
 
   // The Engine's facts, asked once.
   Task<absl::StatusOr<docker::EngineInfo>> Info();
+  const std::string& entry_program() const { return entry_program_; }
   // Unlike any before: for names.
   uint64_t NextNumber() { return ++number_; }
   absl::StatusOr<std::string> Folder();
@@ -34,6 +36,7 @@ class ContainerHost {
  private:
   docker::EngineClient client_;
   const std::string owner_;
+  const std::string entry_program_;
   std::optional<docker::EngineInfo> info_;
   std::string folder_;
   uint64_t number_ = 0;

@@ -38,7 +38,8 @@ bool IsContainer(const v1::TargetSpec& target) {
 
 ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfig& config)
     : config_(config),
-      host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket)),
+      host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket,
+                                            config.entry_path)),
       images_(host_, {config.build_network, config.container_describe_patience}),
       version_client_(host_->loop(), config.docker_socket,
                       {kVersionPatience, kVersionPatience, kVersionPatience}),
@@ -93,8 +94,7 @@ Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
   ContainerSpec spec;
   spec.target_name = start.target().name();
   spec.run_id = start.run_id();
-  spec.image = image->id;
-  spec.user = image->user;
+  SetImage(*image, spec);
   spec.limits = *limits;
   spec.resolver = *std::move(resolver);
   launch.process = std::make_unique<ContainerProcess>(host_, std::move(spec));

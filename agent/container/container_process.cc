@@ -5,21 +5,19 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "agent/container/container_exit.h"
 #include "agent/container/container_files.h"
 #include "agent/container/container_usage.h"
-#include "agent/process/child_process.h"
-#include "agent/text_tail.h"
+#include "agent/container/stream_handover.h"
+#include "agent/process/target_pipes.h"
 #include "common/spawn.h"
 #include "common/wakeup.h"
 
 namespace fetchbench::agent {
 namespace {
 
-using docker::StreamDemux;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -43,7 +41,6 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
       : host_(std::move(host)),
         spec_(std::move(spec)),
         name_(fmt::format("fetchbench-target-{}-{}", host_->owner(), host_->NextNumber())),
-        output_ended_(host_->loop()),
         ended_(host_->loop()),
         sink_(&sink) {}
 
@@ -57,21 +54,14 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
       co_return started;
     }
     self->sink_ = nullptr;
-    if (self->stream_) self->stream_->Close();
+    self->CloseStreams();
     co_await self->Remove();
     self->phase_ = Phase::kEnded;
     co_return started;
   }
 
-  void Feed(std::string bytes) {
-    writing_ = true;
-    Spawn(host_->loop(), "container input", WriteInput(shared_from_this(), std::move(bytes)));
-  }
-
-  void CloseInput() {
-    if (std::exchange(close_wanted_, true)) return;
-    if (!writing_ && stream_) stream_->CloseInput();
-  }
+  TargetPipes& pipes() { return *pipes_; }
+  bool writable() const { return phase_ == Phase::kRunning && pipes_->writable(); }
 
   void Signal(const char* signal) {
     if (phase_ != Phase::kRunning) return;
@@ -96,9 +86,6 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     return final_usage_;
   }
 
-  bool writable() const {
-    return phase_ == Phase::kRunning && !writing_ && !close_wanted_ && !input_broken_;
-  }
   const std::string& name() const { return name_; }
   std::string Basis() const { return usage_.Basis(); }
 
@@ -114,21 +101,16 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
         ContainerFiles::Make(*folder, command.ca_pem, spec_.resolver);
     if (!files.ok()) co_return files.status();
     files_ = *std::move(files);
+    if (absl::Status s = MakeStreams(*folder); !s.ok()) co_return s;
     const int engine_pid = co_await host_->client().EnginePid();
     RunCgroup cgroup(*info, host_->owner(), host_->NextNumber());
     boost::json::object config =
-        ContainerConfig(spec_, command, files_.mounts(), host_->owner(), cgroup.parent());
+        ContainerConfig(spec_, command, Mounts(), host_->owner(), cgroup.parent());
     usage_ = ContainerUsage(std::move(cgroup), EngineCost::Begin(engine_pid));
     absl::StatusOr<std::string> id =
         co_await host_->client().CreateContainer(name_, std::move(config));
     if (!id.ok()) co_return id.status();
     id_ = *std::move(id);
-    absl::StatusOr<docker::AttachStream> stream =
-        co_await host_->client().AttachContainer(id_, true);
-    if (!stream.ok()) co_return stream.status();
-    stream_ = *std::move(stream);
-    // From here on somebody reads, as the Engine needs it.
-    Spawn(host_->loop(), "container output", ReadOutput(shared_from_this()));
     phase_ = Phase::kRunning;
     if (absl::Status s = co_await host_->client().StartContainer(id_); !s.ok()) co_return s;
     if (usage_.Started(id_)) {
@@ -137,35 +119,33 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     co_return absl::OkStatus();
   }
 
-  static Task<> ReadOutput(Self self) {
-    const StreamDemux::Sink sink = [&self](StreamDemux::Stream stream, std::string_view bytes) {
-      if (stream == StreamDemux::Stream::kStderr) {
-        self->stderr_.Append(bytes);
-      } else if (self->sink_ != nullptr) {
-        self->sink_->OnOutput(bytes);
-      }
+  absl::Status MakeStreams(const std::string& folder) {
+    auto handover = StreamHandover::Make(host_->loop(), folder);
+    if (!handover.ok()) return handover.status();
+    handover_ = *std::move(handover);
+    // Called until the pipes are closed, which they are before this object ends.
+    TargetPipes::Events events;
+    events.output = [this](std::string_view bytes) {
+      if (sink_ != nullptr) sink_->OnOutput(bytes);
     };
-    absl::Status status = absl::OkStatus();
-    while (status.ok()) status = co_await self->stream_->Read(sink);
-    if (absl::IsDataLoss(status)) {
-      self->note_ = std::string(status.message());
-      self->stream_->Close();  // an Engine must not wait for us to read on
-      self->Signal("SIGKILL");
-    }
-    self->output_over_ = true;
-    self->output_ended_.Notify();
+    events.writable = [this] {
+      if (sink_ != nullptr) sink_->OnWritable();
+    };
+    pipes_ = std::make_shared<TargetPipes>(host_->loop(), handover_->Begin(), std::move(events));
+    pipes_->Begin();
+    return absl::OkStatus();
   }
 
-  static Task<> WriteInput(Self self, std::string bytes) {
-    const absl::Status written = co_await self->stream_->Write(std::move(bytes));
-    self->writing_ = false;
-    // It reads no more. What that means is decided when it ends, or hangs.
-    if (!written.ok()) self->input_broken_ = true;
-    if (self->close_wanted_) {
-      self->stream_->CloseInput();
-    } else if (written.ok() && self->sink_ != nullptr) {
-      self->sink_->OnWritable();
-    }
+  ContainerMounts Mounts() const {
+    ContainerMounts mounts = files_.mounts();
+    mounts.entry = host_->entry_program();
+    mounts.streams = handover_->socket_path();
+    return mounts;
+  }
+
+  void CloseStreams() {
+    if (handover_) handover_->Close();
+    if (pipes_) pipes_->Close();
   }
 
   static Task<> SendSignal(Self self, const char* signal) {
@@ -230,13 +210,13 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
   static Task<> WaitForExit(Self self) {
     const absl::StatusOr<int> code = co_await self->WaitForCode();
     if (!code.ok()) self->NoteTrouble(code.status());
-    const SteadyTime deadline = steady_clock::now() + kOutputDrain;
-    while (!self->output_over_ && code.ok()) {
-      if (!co_await self->output_ended_.WaitUntil(deadline)) break;
+    self->handover_->Close();
+    if (code.ok()) {
+      co_await TargetPipes::WaitDrained(self->pipes_, steady_clock::now() + kOutputDrain);
     }
     int result = code.ok() ? TargetExitCode(*code) : kEngineTroubleCode;
     if (code.ok()) co_await self->NoteReason();
-    self->stream_->Close();
+    self->CloseStreams();
     co_await self->Remove();
     self->Report(result, self->note_);
   }
@@ -265,7 +245,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
     phase_ = Phase::kEnded;
     ended_.Notify();
     TargetSink* sink = std::exchange(sink_, nullptr);
-    if (sink != nullptr) sink->OnExit(TargetExit{code, final_usage_, stderr_.Text(), note});
+    if (sink != nullptr) sink->OnExit(TargetExit{code, final_usage_, pipes_->StderrTail(), note});
   }
 
   const std::shared_ptr<ContainerHost> host_;
@@ -273,19 +253,14 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
   const std::string name_;
   std::string id_;
   ContainerFiles files_;
-  std::optional<docker::AttachStream> stream_;
+  std::shared_ptr<StreamHandover> handover_;
+  std::shared_ptr<TargetPipes> pipes_;
   ContainerUsage usage_;
   TargetUsage final_usage_;
-  Wakeup output_ended_;
   Wakeup ended_;
   TargetSink* sink_;
-  TextTail stderr_{kStderrTailBytes};
   std::string note_;
   Phase phase_ = Phase::kStarting;
-  bool writing_ = false;
-  bool close_wanted_ = false;
-  bool input_broken_ = false;
-  bool output_over_ = false;
   bool kill_watched_ = false;
 };
 
@@ -306,12 +281,12 @@ Task<absl::Status> ContainerProcess::Start(TargetCommand command, TargetSink& si
   co_return started;
 }
 
-void ContainerProcess::Feed(std::string bytes) { running_->Feed(std::move(bytes)); }
+void ContainerProcess::Feed(std::string bytes) { running_->pipes().Feed(std::move(bytes)); }
 
 bool ContainerProcess::writable() const { return running_ && running_->writable(); }
 
 void ContainerProcess::CloseInput() {
-  if (running_) running_->CloseInput();
+  if (running_) running_->pipes().CloseInput();
 }
 
 void ContainerProcess::Terminate() {

@@ -10,9 +10,9 @@
 
 namespace fetchbench::agent {
 
-// A target in a container. It is created, attached, started, and in the end removed, whatever
-// happened to it; then OnExit comes. Destroying it removes the container in the background, and its
-// sink hears nothing more.
+// A target in a container. It is created, started with pipes of ours as its standard streams
+// (stream_handover.h), and in the end removed, whatever happened to it; then OnExit comes.
+// Destroying it removes the container in the background, and its sink hears nothing more.
 class ContainerProcess final : public TargetProcess {
  public:
   ContainerProcess(std::shared_ptr<ContainerHost> host, ContainerSpec spec);

@@ -90,8 +90,7 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   if (const auto known = facts_.find(cache_key); known != facts_.end()) co_return known->second;
   ContainerSpec spec;
   spec.target_name = target.name();
-  spec.image = image.id;
-  spec.user = image.user;
+  SetImage(image, spec);
   spec.limits = std::move(limits);
   spec.limits.set_network_mode("none");
   auto process = std::make_unique<ContainerProcess>(host_, std::move(spec));

@@ -6,14 +6,14 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <utility>
 
 #include "agent/process/open_files.h"
 #include "agent/process/proc_usage.h"
+#include "agent/process/target_pipes.h"
 #include "common/spawn.h"
 
 namespace fetchbench::agent {
@@ -22,7 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kReadBytes = 256 << 10;
 // A process that the target left behind may hold its pipes open; after the target's end they are
 // read for so long at most.
 constexpr milliseconds kPipeDrain{1'000};
@@ -48,30 +47,19 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
   Running(const net::any_io_executor& loop, Child child, TargetSink& sink)
       : loop_(loop),
         pid_(child.pid),
-        input_(loop, child.input.Release()),
-        output_(loop, child.output.Release()),
-        errors_(loop, child.errors.Release()),
+        pipes_(std::make_shared<TargetPipes>(loop, std::move(child.pipes), Events())),
         exit_(loop),
-        pipes_closed_(loop),
         sink_(&sink) {
     if (child.exit.valid()) exit_.assign(child.exit.Release());
   }
 
   void Start() {
-    Spawn(loop_, "target output", ReadOutput(shared_from_this()));
-    Spawn(loop_, "target stderr", ReadErrors(shared_from_this()));
+    pipes_->Begin();
     Spawn(loop_, "target exit", WaitForExit(shared_from_this()));
   }
 
-  void Feed(std::string bytes) {
-    writing_ = true;
-    Spawn(loop_, "target input", WriteInput(shared_from_this(), std::move(bytes)));
-  }
-
-  void CloseInput() {
-    close_wanted_ = true;
-    if (!writing_) CloseInputNow();
-  }
+  TargetPipes& pipes() { return *pipes_; }
+  bool writable() const { return pipes_->writable() && !reaped_; }
 
   void Signal(int number) {
     if (!reaped_) kill(-pid_, number);
@@ -94,42 +82,21 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     return usage_;
   }
 
-  bool writable() const { return input_.is_open() && !writing_ && !close_wanted_ && !reaped_; }
   pid_t pid() const { return pid_; }
 
  private:
   using Self = std::shared_ptr<Running>;
 
-  static Task<> WriteInput(Self self, std::string bytes) {
-    const auto [error, n] = co_await net::async_write(self->input_, net::buffer(bytes), kAsTuple);
-    self->writing_ = false;
-    // EPIPE: it reads no more. What that means is decided when it ends, or hangs.
-    if (error || self->close_wanted_) {
-      self->CloseInputNow();
-    } else if (self->sink_ != nullptr) {
-      self->sink_->OnWritable();
-    }
-  }
-
-  static Task<> ReadOutput(Self self) {
-    std::string buffer(kReadBytes, '\0');
-    while (true) {
-      const auto [error, n] = co_await self->output_.async_read_some(net::buffer(buffer), kAsTuple);
-      if (error) break;
-      self->NotePeak();
-      if (self->sink_ != nullptr) self->sink_->OnOutput(std::string_view(buffer.data(), n));
-    }
-    self->OnePipeClosed();
-  }
-
-  static Task<> ReadErrors(Self self) {
-    std::array<char, 4096> buffer{};
-    while (true) {
-      const auto [error, n] = co_await self->errors_.async_read_some(net::buffer(buffer), kAsTuple);
-      if (error) break;
-      self->stderr_.Append(std::string_view(buffer.data(), n));
-    }
-    self->OnePipeClosed();
+  // Valid until Report, which closes the pipes.
+  TargetPipes::Events Events() {
+    const auto output = [this](std::string_view bytes) {
+      NotePeak();
+      if (sink_ != nullptr) sink_->OnOutput(bytes);
+    };
+    const auto writable = [this] {
+      if (sink_ != nullptr) sink_->OnWritable();
+    };
+    return {output, writable};
   }
 
   static Task<> WaitForExit(Self self) {
@@ -145,10 +112,7 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
       }
     }
     self->Reaped(status, usage);
-    const SteadyTime deadline = steady_clock::now() + kPipeDrain;
-    while (self->open_pipes_ > 0) {
-      if (!co_await self->pipes_closed_.WaitUntil(deadline)) break;
-    }
+    co_await TargetPipes::WaitDrained(self->pipes_, steady_clock::now() + kPipeDrain);
     self->Report();
   }
 
@@ -161,16 +125,13 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     usage_.peak_rss_bytes = peak_rss_;
     error_code ignored;
     exit_.close(ignored);
-    if (!writing_) CloseInputNow();
+    pipes_->CloseInput();
   }
 
   void Report() {
-    error_code ignored;
-    output_.close(ignored);
-    errors_.close(ignored);
-    input_.close(ignored);
+    pipes_->Close();
     TargetSink* sink = std::exchange(sink_, nullptr);
-    if (sink != nullptr) sink->OnExit(TargetExit{exit_code_, usage_, stderr_.Text(), {}});
+    if (sink != nullptr) sink->OnExit(TargetExit{exit_code_, usage_, pipes_->StderrTail(), {}});
   }
 
   void NotePeak() {
@@ -180,33 +141,16 @@ class ChildProcess::Running : public std::enable_shared_from_this<Running> {
     peak_rss_ = std::max(peak_rss_, PeakMemory(pid_));
   }
 
-  void OnePipeClosed() {
-    --open_pipes_;
-    pipes_closed_.Notify();
-  }
-
-  void CloseInputNow() {
-    error_code ignored;
-    input_.close(ignored);
-  }
-
   net::any_io_executor loop_;
   const pid_t pid_;
-  net::posix::stream_descriptor input_;
-  net::posix::stream_descriptor output_;
-  net::posix::stream_descriptor errors_;
+  const std::shared_ptr<TargetPipes> pipes_;
   net::posix::stream_descriptor exit_;
-  Wakeup pipes_closed_;
   TargetSink* sink_;
-  TextTail stderr_{kStderrTailBytes};
   TargetUsage usage_;
   OpenFileCounter open_files_;
   uint64_t peak_rss_ = 0;
   SteadyTime next_peak_{};
-  int open_pipes_ = 2;
   int exit_code_ = 0;
-  bool writing_ = false;
-  bool close_wanted_ = false;
   bool reaped_ = false;
 };
 
@@ -230,12 +174,12 @@ std::string ChildProcess::CostBasis() const {
          "page cache not";
 }
 
-void ChildProcess::Feed(std::string bytes) { running_->Feed(std::move(bytes)); }
+void ChildProcess::Feed(std::string bytes) { running_->pipes().Feed(std::move(bytes)); }
 
 bool ChildProcess::writable() const { return running_ && running_->writable(); }
 
 void ChildProcess::CloseInput() {
-  if (running_) running_->CloseInput();
+  if (running_) running_->pipes().CloseInput();
 }
 
 void ChildProcess::Terminate() {

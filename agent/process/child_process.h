@@ -12,14 +12,10 @@
 
 #include "agent/process/fork_exec.h"
 #include "agent/target_process.h"
-#include "agent/text_tail.h"
 #include "common/net.h"
 #include "common/wakeup.h"
 
 namespace fetchbench::agent {
-
-// Of a target's standard error, for reports.
-inline constexpr size_t kStderrTailBytes = 8 << 10;
 
 // A target as a child process. Destroying it kills the child, and its sink hears nothing more; the
 // child is reaped in the background.

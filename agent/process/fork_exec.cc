@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -22,17 +21,6 @@ namespace fetchbench::agent {
 namespace {
 
 constexpr int kCaFd = 3;  // kCaFilePath
-
-struct Pipe {
-  Fd read;
-  Fd write;
-};
-
-absl::StatusOr<Pipe> MakePipe() {
-  std::array<int, 2> fds{};
-  if (pipe2(fds.data(), O_CLOEXEC) != 0) return FromErrno(errno, "making a pipe");
-  return Pipe{Fd(fds[0]), Fd(fds[1])};
-}
 
 // A memory file with the CA certificates, or an invalid Fd when there are none.
 absl::StatusOr<Fd> MakeCaFile(const std::string& pem) {
@@ -125,28 +113,13 @@ int ReadReport(int fd) {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
-void PrepareOurEnd(const Fd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
-
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-int Fd::Release() { return std::exchange(fd_, -1); }
-
 absl::StatusOr<Child> ForkExec(const TargetCommand& command, const std::vector<int>& cpus) {
-  std::array<Pipe, 4> pipes;  // input, output, errors, exec report
-  for (Pipe& pipe : pipes) {
-    absl::StatusOr<Pipe> made = MakePipe();
-    if (!made.ok()) return made.status();
-    pipe = std::move(*made);
-  }
+  absl::StatusOr<StandardPipes> pipes = MakeStandardPipes();
+  if (!pipes.ok()) return pipes.status();
+  absl::StatusOr<Pipe> report = MakePipe();  // what became of exec
+  if (!report.ok()) return report.status();
   absl::StatusOr<Fd> ca = MakeCaFile(command.ca_pem);
   if (!ca.ok()) return ca.status();
 
@@ -156,31 +129,22 @@ absl::StatusOr<Child> ForkExec(const TargetCommand& command, const std::vector<i
   plan.pin = !cpus.empty();
   plan.cpus = CpuSet(cpus);
   plan.parent = getpid();
-  plan.input = pipes[0].read.get();
-  plan.output = pipes[1].write.get();
-  plan.errors = pipes[2].write.get();
+  plan.input = pipes->input.read.get();
+  plan.output = pipes->output.write.get();
+  plan.errors = pipes->errors.write.get();
   plan.ca = ca->get();
-  plan.report = pipes[3].write.get();
+  plan.report = report->write.get();
 
   Child child;
   child.pid = fork();
   if (child.pid < 0) return FromErrno(errno, "starting a child process");
   if (child.pid == 0) RunChild(plan);
-  pipes[3].write = Fd();
-  if (const int error = ReadReport(pipes[3].read.get()); error != 0) {
+  report->write = Fd();
+  if (const int error = ReadReport(report->read.get()); error != 0) {
     waitpid(child.pid, nullptr, 0);
     return FromErrno(error, fmt::format("starting {}", command.argv[0]));
   }
-  // The target writes into a pipe that holds a second's worth: it must not wait for us. Without the
-  // permission for this size the usual 64 KiB stay.
-  constexpr int kOutputPipeBytes = 1 << 20;
-  fcntl(pipes[1].read.get(), F_SETPIPE_SZ, kOutputPipeBytes);
-  child.input = std::move(pipes[0].write);
-  child.output = std::move(pipes[1].read);
-  child.errors = std::move(pipes[2].read);
-  PrepareOurEnd(child.input);
-  PrepareOurEnd(child.output);
-  PrepareOurEnd(child.errors);
+  child.pipes = pipes->TakeOurs();
   child.exit = Fd(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0U)));
   return child;
 }

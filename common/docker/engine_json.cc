@@ -43,6 +43,16 @@ Labels LabelsAt(const json::object& object, std::string_view name) {
   return labels;
 }
 
+std::vector<std::string> StringsAt(const json::object& object, std::string_view name) {
+  std::vector<std::string> strings;
+  const json::value* found = object.if_contains(View(name));
+  if (found == nullptr || !found->is_array()) return strings;
+  for (const json::value& value : found->get_array()) {
+    if (value.is_string()) strings.push_back(Text(value.get_string()));
+  }
+  return strings;
+}
+
 bool BoolAt(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(View(name));
   return value != nullptr && value->is_bool() && value->get_bool();
@@ -139,6 +149,8 @@ absl::StatusOr<ImageInfo> ParseImage(std::string_view text) {
   info.id = StringAt(*object, "Id");
   if (const json::object* config = ObjectAt(*object, "Config"); config != nullptr) {
     info.user = StringAt(*config, "User");
+    info.entrypoint = StringsAt(*config, "Entrypoint");
+    info.arguments = StringsAt(*config, "Cmd");
     info.labels = LabelsAt(*config, "Labels");
   }
   return info;

@@ -28,6 +28,8 @@ struct EngineInfo {
 struct ImageInfo {
   std::string id;  // "sha256:..."
   std::string user;
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> arguments;  // "Cmd"
   Labels labels;
 };
 

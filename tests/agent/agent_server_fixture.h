@@ -37,8 +37,9 @@ class AgentServerTest : public ::testing::Test {
   AgentServerTest() {
     signal(SIGPIPE, SIG_IGN);
     config_.version = "1.2.3";
-    config_.native_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() /
-                          "fetchbench-scripted-target";
+    const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    config_.native_path = bin / "fetchbench-scripted-target";
+    config_.entry_path = bin / "fetchbench-entry";
     config_.start_patience = std::chrono::milliseconds(500);
     config_.host.set_hostname("here");
   }

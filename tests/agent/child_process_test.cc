@@ -1,4 +1,5 @@
 #include "agent/process/child_process.h"
+#include "agent/process/target_pipes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

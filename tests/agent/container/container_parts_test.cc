@@ -1,9 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +16,7 @@
 #include "agent/container/container_files.h"
 #include "agent/container/container_limits.h"
 #include "agent/container/context_file.h"
+#include "agent/container/engine_cost.h"
 #include "common/docker/sha256.h"
 #include "tests/support/temp_folder.h"
 
@@ -20,6 +25,55 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+
+// A process of the daemon's name that has used some CPU time when this returns, and more at the end
+// of its input. Killed with this object.
+class BusyDaemon {
+ public:
+  BusyDaemon() {
+    EXPECT_EQ(pipe(input_), 0);
+    EXPECT_EQ(pipe(output_), 0);
+    pid_ = fork();
+    if (pid_ == 0) Run();
+    char byte = 0;
+    EXPECT_EQ(read(output_[0], &byte, 1), 1);
+  }
+  ~BusyDaemon() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    for (const int fd : {input_[0], input_[1], output_[0], output_[1]}) close(fd);
+  }
+  pid_t pid() const { return pid_; }
+  void BurnMore() {
+    char byte = 0;
+    EXPECT_EQ(write(input_[1], "x", 1), 1);
+    EXPECT_EQ(read(output_[0], &byte, 1), 1);
+  }
+
+ private:
+  [[noreturn]] void Run() const {
+    prctl(PR_SET_NAME, "dockerd");
+    char byte = 'x';
+    while (true) {
+      const clock_t end = clock() + CLOCKS_PER_SEC / 10;
+      while (clock() < end) continue;
+      if (write(output_[1], &byte, 1) != 1 || read(input_[0], &byte, 1) != 1) _exit(0);
+    }
+  }
+
+  int input_[2] = {-1, -1};
+  int output_[2] = {-1, -1};
+  pid_t pid_ = -1;
+};
+
+TEST(EngineCostTest, CountsWhatTheDaemonUsesFromTheTargetsStart) {
+  BusyDaemon daemon;
+  EngineCost cost = EngineCost::Begin(daemon.pid());
+  cost.Restart();
+  const uint64_t before = cost.CpuUs();
+  daemon.BurnMore();
+  EXPECT_GE(cost.CpuUs(), before + 80'000);  // the kernel's books are kept in steps of 10 ms
+}
 
 TEST(ContainerLimitsTest, OneFairSmallMachineByDefault) {
   const auto applied = ApplyLimits({}, {2, 3}, 10'000);

@@ -20,7 +20,8 @@ TEST_F(ContainerTest, TenThousandUrlsGiveTenThousandRecords) {
   RecordProperty("target_cpu_us", static_cast<int>(result.finished->target().user_us() +
                                                    result.finished->target().system_us()));
   RecordProperty("engine_cpu_us", static_cast<int>(result.finished->engine_cpu_us()));
-  EXPECT_GT(result.finished->target().user_us(), 0);
+  // How the sum divides is known in clock ticks only, which may all be of one kind.
+  EXPECT_GT(result.finished->target().user_us() + result.finished->target().system_us(), 0);
   EXPECT_TRUE(OwnContainers().empty());  // removed before the run is over
 }
 
@@ -85,7 +86,6 @@ TEST_F(ContainerTest, CostIsTheContainersOwn) {
   EXPECT_GT(usage.user_us() + usage.system_us(), 250'000);
   EXPECT_GT(usage.peak_rss_bytes(), 100U << 20);
   EXPECT_LT(usage.peak_rss_bytes(), 400U << 20);
-  EXPECT_GT(result.finished->engine_cpu_us(), 0);
 }
 
 TEST_F(ContainerTest, OpenSocketsAreCountedWhileItRuns) {

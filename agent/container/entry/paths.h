@@ -1,0 +1,6 @@
+#pragma once
+
+// Where fetchbench-entry and the agent's socket are in a target's container. Included by both
+// sides.
+inline constexpr char kEntryProgramPath[] = "/.fetchbench/entry";
+inline constexpr char kEntrySocketPath[] = "/.fetchbench/streams";
