@@ -192,7 +192,8 @@ CommandParts PartsOf(const std::string& name, Options& options, const TargetRegi
   if (name == "run") {
     return {Command::kRun, RunSettings(options, targets), TargetWord(options, targets)};
   }
-  if (name == "resume") return {Command::kResume, ResumeSettings(options), ResumeWord(options)};
+  if (name == "resume")
+    return {Command::kResume, ResumeSettings(options, targets), ResumeWord(options)};
   if (name == "bench") {
     return {Command::kBench, BenchSettings(options, targets), BenchWord(options)};
   }

@@ -315,35 +315,24 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
                [&run](const std::string& t) { return SetSeconds(t, 0, run.give_up_after); }});
 }
 
-// What every run says, resumed or not.
-void AddSayingSettings(ReportFormat& format, std::string& progress, std::string& level,
-                       std::vector<Setting>& s) {
+void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
   s.push_back({"--format", "FORMAT", "FORMAT",
                "What standard output gets. pretty: a table (default); json; csv; plain: one record "
                "line a URL as it comes, url,code,start_time,duration,body_length, and no summary; "
                "records: coloured record lines, then the table. FORMAT=result means json.",
-               false, [&format](const std::string& t) { return SetFormat(t, format); }});
+               false, [&run](const std::string& t) { return SetFormat(t, run.format); }});
+  s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
+               [&run](const std::string& t) { return SetPath(t, run.out); }});
   s.push_back({"--progress", "MODE", "",
                "Live display on standard error. auto (default): on a terminal, else a plain line "
                "every few seconds; tty; plain; none.",
-               false, [&progress](const std::string& t) {
-                 return SetWord(t, {"auto", "tty", "plain", "none"}, progress);
+               false, [&run](const std::string& t) {
+                 return SetWord(t, {"auto", "tty", "plain", "none"}, run.progress);
                }});
   s.push_back({"--log-level", "LEVEL", "", "error, warn (default), info, debug.", false,
-               [&level](const std::string& t) {
-                 return SetWord(t, {"error", "warn", "info", "debug"}, level);
+               [&run](const std::string& t) {
+                 return SetWord(t, {"error", "warn", "info", "debug"}, run.log_level);
                }});
-}
-
-void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
-  s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
-               [&run](const std::string& t) { return SetPath(t, run.out); }});
-  AddSayingSettings(run.format, run.progress, run.log_level, s);
-}
-
-template <typename Duration>
-std::function<absl::Status(const std::string&)> SetSomeSeconds(std::optional<Duration>& to) {
-  return [&to](const std::string& text) { return SetSeconds(text, 0, to.emplace()); };
 }
 
 }  // namespace
@@ -355,35 +344,6 @@ std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets
   AddPlaceSettings(options, settings);
   AddOutputSettings(options.run, settings);
   return settings;
-}
-
-std::vector<Setting> ResumeSettings(Options& options) {
-  ResumeOptions& resume = options.resume;
-  std::vector<Setting> settings;
-  settings.push_back({"--out", "DIR", "", "Where run folders are. Default: out.", false,
-                      [&resume](const std::string& t) { return SetPath(t, resume.out); }});
-  settings.push_back({"--duration", "SECONDS", "",
-                      "Stop so long from now; 0: no limit. Default: what is left of the run's own.",
-                      false, SetSomeSeconds(resume.duration)});
-  settings.push_back(
-      {"--origin", "HOST:PORT", "",
-       "Where the origin is now, with the profile and seed of before. Default: where "
-       "it was, or one is started.",
-       false, [&resume](const std::string& t) { return SetOrigin(t, resume.origin.emplace()); }});
-  settings.push_back({"--connect-timeout", "SECONDS", "",
-                      "How long to wait for the agents at the beginning. Default: as before.",
-                      false, SetSomeSeconds(resume.connect_timeout)});
-  settings.push_back({"--give-up-after", "SECONDS", "",
-                      "End the run when no agent has been there for so long; 0: never. Default: as "
-                      "before.",
-                      false, SetSomeSeconds(resume.give_up_after)});
-  AddSayingSettings(resume.format, resume.progress, resume.log_level, settings);
-  return settings;
-}
-
-Setting ResumeWord(Options& options) {
-  std::string& run = options.resume.run;
-  return {"RUN", "", "", "", false, [&run](const std::string& t) { return SetPath(t, run); }};
 }
 
 Setting TargetWord(Options& options, const TargetRegistry& targets) {

@@ -25,9 +25,11 @@ struct Setting {
 // Those of each command; they store into `options`, which outlives
 // them, as does `targets`.
 std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets);
-std::vector<Setting> ResumeSettings(Options& options);
 std::vector<Setting> AgentSettings(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
+
+// resume_settings.cc. Some of `run`, for what the run had when it was begun.
+std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targets);
 
 // bench_settings.cc. Most are those of `run`, and store into options.run first.
 std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targets);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <cstdlib>
@@ -16,7 +16,6 @@
 #include "coordinator/cli/settings.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
-#include "coordinator/summary/marks.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/report_writer.h"
 
@@ -27,13 +26,6 @@ constexpr std::chrono::milliseconds kProgressInterval{100};
 constexpr std::chrono::milliseconds kHurriedPrint{1000};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
-
-int64_t ProcessCpuUs() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto us = [](const timeval& t) { return int64_t{t.tv_sec} * 1'000'000 + t.tv_usec; };
-  return us(usage.ru_utime) + us(usage.ru_stime);
-}
 
 int64_t TimeoutUs(const RunOptions& options) {
   return std::chrono::microseconds(options.timeout).count();
@@ -236,15 +228,7 @@ Task<absl::Status> RunController::ConnectAgents() {
   const absl::Status connected =
       co_await RunEngine::WaitConnected(engine_, options_.connect_timeout, stage_->reached());
   if (!connected.ok()) co_return connected;
-  co_return WriteRunJson();
-}
-
-absl::Status RunController::WriteRunJson() const {
-  const SimulatedWeb* web = stage_->web();
-  const AgentBoard* board = engine_->connected() ? &engine_->board() : nullptr;
-  return journal_->folder().Write(
-      "run.json", MakeRunJson(options_, identity_, web == nullptr ? nullptr : &web->config, board,
-                              stage_->facts()));
+  co_return WriteRunJson(Parts());
 }
 
 Task<absl::Status> RunController::AwaitList() {
@@ -334,51 +318,15 @@ void RunController::WatchLocalAgent() {
   if (const auto end = stage_->LocalAgentEnd()) engine_->Stop(RunEnd::kIncomplete, *end);
 }
 
+RunParts RunController::Parts() {
+  return {options_, identity_, *engine_, *stage_, intake_.list(), *journal_};
+}
+
 Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
   const SimulatedWeb* web = stage_->web();
   if (web == nullptr || !feeding_ || (hurry && !web->is_own())) co_return std::nullopt;
   std::string session = SessionId(identity_.run_id, journal_->state().sessions);
   co_return co_await stage_->AskOrigin(std::move(session));
-}
-
-Summary RunController::Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const {
-  Summary s;
-  const AgentBoard* board = engine_->connected() ? &engine_->board() : nullptr;
-  const SimulatedWeb* web = stage_->web();
-  s.facts = MakeFacts(options_, identity_, web == nullptr ? nullptr : &web->config, board,
-                      stage_->facts());
-  s.end = end.end;
-  s.reason = end.reason;
-  s.measured = engine_->aggregator().Result();
-  s.ledger = MakeLedger(intake_.list().counts, engine_->counts(), engine_->committed());
-  s.invalid_lines = intake_.list().counts.invalid;
-  if (board != nullptr) {
-    s.cost = board->TotalCost();
-    s.agents = board->Summaries();
-  }
-  for (AgentIndex i = 0; i < s.agents.size(); ++i) s.agents[i].urls_moved = engine_->TakenFrom(i);
-  s.cost.coordinator_cpu_us = ProcessCpuUs();
-  s.origin = std::move(origin);
-  s.origin_trouble = stage_->origin_trouble();
-  if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
-  const std::string disturbed = DegradedInWords(s.agents);
-  s.degraded = !disturbed.empty();
-  if (s.reason.empty()) s.reason = disturbed;
-  NoteSessions(s);
-  s.marks = FindMarks(s);
-  return s;
-}
-
-// What earlier sessions add, and how a later one would go on.
-void RunController::NoteSessions(Summary& s) const {
-  const ResumeState& state = journal_->state();
-  s.ledger.duplicates_dropped += state.duplicates_dropped;
-  s.ledger.requested_again += state.requested_again;
-  s.resumed = state.sessions - 1;
-  s.down_us = Pauses(state.pauses).Total();
-  if (s.end == RunEnd::kComplete) return;
-  s.resume_command = ResumeCommand(identity_.folder, identity_.run_id);
-  if (s.end == RunEnd::kDuration) s.resume_command += " --duration 0";
 }
 
 // Interrupted: waits a second at most for a reader that does not read; summary.json has it all.
@@ -406,15 +354,6 @@ ExitCode RunController::Report(const absl::Status& error) {
   return usage ? ExitCode::kUsage : ExitCode::kInternalError;
 }
 
-// The run's files; the first error.
-absl::Status RunController::WriteResults(const Summary& summary) {
-  absl::Status status = journal_->folder().Write("summary.json", RenderJson(summary));
-  // Again: what is known of the agents' clocks by now.
-  if (status.ok() && engine_->connected()) status = WriteRunJson();
-  if (status.ok()) status = journal_->NoteEnd(summary);
-  return status;
-}
-
 // How to go on, where the summary on standard output does not end with it.
 void RunController::SayHowToGoOn(const Summary& summary, bool printed) {
   if (summary.resume_command.empty() || presentation_.quiet) return;
@@ -436,8 +375,8 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   bool store_failed = !closed.ok();
   // All records are there, but their file is not whole.
   if (store_failed && end.end == RunEnd::kComplete) end.end = RunEnd::kIncomplete;
-  const Summary summary = Summarise(end, std::move(origin));
-  if (absl::Status s = WriteResults(summary); !s.ok()) {
+  const Summary summary = Summarise(Parts(), end, std::move(origin));
+  if (absl::Status s = WriteResults(Parts(), summary); !s.ok()) {
     spdlog::error("{}", std::string(s.message()));
     if (end.error.ok()) end.error = s;
     store_failed = true;

@@ -12,6 +12,7 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/list_intake.h"
+#include "coordinator/run/run_ending.h"
 #include "coordinator/run/run_engine.h"
 #include "coordinator/run/run_folder.h"
 #include "coordinator/run/run_journal.h"
@@ -63,12 +64,9 @@ class RunController {
   std::string Phase() const;
   bool Stopped() const { return interrupted_ || (engine_ && engine_->stopping()); }
 
+  RunParts Parts();
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
-  Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
-  void NoteSessions(Summary& summary) const;
-  absl::Status WriteRunJson() const;
-  absl::Status WriteResults(const Summary& summary);
   void SayHowToGoOn(const Summary& summary, bool printed);
   absl::Status Print(const Summary& summary) const;
   Task<ExitCode> GiveUp(absl::Status error);

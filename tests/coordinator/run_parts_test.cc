@@ -165,6 +165,18 @@ TEST(AgentBoardTest, ASlowReportDoesNotHideAClockThatIsAhead) {
   EXPECT_EQ(board.Summaries()[0].clock_offset_us, 99'000);
 }
 
+TEST(AgentBoardTest, KnowsTheOffsetFromTheStartAndForgetsItWithALife) {
+  AgentBoard board({"far"}, {false}, 10);
+  v1::Started started;
+  started.mutable_host()->set_clock_us(400'000'000);
+  board.Started(0, started, 100'000'000);
+  EXPECT_EQ(board.clock_offset_us(0), 300'000'000);
+  // Rebooted, with its clock put right.
+  started.mutable_host()->set_clock_us(199'000'000);
+  board.Started(0, started, 200'000'000);
+  EXPECT_EQ(board.clock_offset_us(0), -1'000'000);
+}
+
 TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
   AgentBoard board({"a", "b"}, {true, true}, 10);
   board.Started(0, v1::Started(), 0);
