@@ -27,7 +27,6 @@ class ProgressView {
   uint64_t known_ = 0;  // committed by earlier sessions
   RateMeter record_rate_;
   RateMeter byte_rate_;
-  bool sampled_ = false;
 };
 
 // Names what befell the agents and how many URLs moved; empty: nothing did. Pure.
