@@ -37,7 +37,9 @@ absl::Status UrlBook::Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable) {
           fmt::format("lease {}: entry {} has a negative index", id, i));
     }
     LeasedUrl item{index, id, std::move(*lease.mutable_url(i))};
-    if (!IsFeedable(item.url)) {
+    if (IsHeld(index)) {
+      Commit(id, 1);
+    } else if (!IsFeedable(item.url)) {
       unfeedable.push_back(std::move(item));
     } else if (absl::Status s = Keep(std::move(item)); !s.ok()) {
       return s;
@@ -47,10 +49,7 @@ absl::Status UrlBook::Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable) {
 }
 
 absl::Status UrlBook::Keep(LeasedUrl item) {
-  if (!indices_.insert(item.index).second) {
-    return absl::InvalidArgumentError(
-        fmt::format("lease {}: index {} is held already", item.lease_id, item.index));
-  }
+  indices_.insert(item.index);
   held_bytes_ += item.url.size() + kBytesPerUrl;
   if (held() >= kMaxHeldUrls || held_bytes_ > kMaxHeldBytes) {
     return absl::ResourceExhaustedError(

@@ -42,8 +42,10 @@ class UrlBook {
     uint64_t lease_id = 0;
   };
 
-  // Takes a lease over. URLs that cannot be written as one line of the target's input (empty, line
-  // breaks or NUL inside, too long) are not kept but put into `unfeedable`. InvalidArgument or
+  // Takes a lease over. An index that is held under an earlier lease is left to that one: so a
+  // coordinator lends again what it had taken back from an agent that was away, and that goes on
+  // with it. URLs that cannot be written as one line of the target's input (empty, line breaks or
+  // NUL inside, too long) are not kept but put into `unfeedable`. InvalidArgument or
   // ResourceExhausted: the lease breaks the protocol; it may have been taken in part, and the run
   // should end.
   absl::Status Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable);
@@ -82,6 +84,7 @@ class UrlBook {
   };
 
   absl::Status Keep(LeasedUrl item);
+  bool IsHeld(uint64_t index) const { return indices_.contains(index); }
   void Open(LeasedUrl item, int64_t now_us);
   LeasedUrl Free(uint32_t slot);
 

@@ -62,6 +62,8 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
       return ListTargets(targets);
     case Command::kRun:
       return RunOnce(options.run).code;
+    case Command::kResume:
+      return ResumeOnce(options.resume, targets).code;
     case Command::kBench:
       if (options.bench.names.empty()) ReportProblems(targets);  // it is missing from the table
       return Bench(options.bench, targets);

@@ -41,7 +41,7 @@ constexpr const char* kExitSection =
     "EXIT STATUS\n"
     "  0    done; also when DURATION was reached, or when a disturbed run still\n"
     "       completed (it says so)\n"
-    "  1    internal error, for example a full disk\n"
+    "  1    internal error, for example a full disk (the run can be resumed)\n"
     "  2    wrong usage or configuration\n"
     "  3    the run is incomplete: agents were lost for good, the target crashed, or\n"
     "       its image could not be built\n"
@@ -53,7 +53,8 @@ constexpr const char* kRunTail =
     "  out/<run-id>/run.json       options, versions, hosts, target, profile, seed\n"
     "  out/<run-id>/records.db     SQLite; `SELECT * FROM records` is for people\n"
     "  out/<run-id>/summary.json   the summary\n"
-    "  out/<run-id>/urls.spool     the URL list as the run uses it\n"
+    "  out/<run-id>/urls.spool     the URL list as the run uses it, until complete\n"
+    "  out/<run-id>/resume.json    what `coordinator resume` needs\n"
     "  out/latest                  the newest run\n\n"
     "SIGNALS\n"
     "  Ctrl-C once stops within two seconds and sums up what is there; twice stops\n"
@@ -77,6 +78,7 @@ constexpr const char* kProgram =
     "  coordinator COMMAND [OPTION]...\n\n"
     "COMMANDS\n"
     "  run          Fetch every URL of a list once with a target, and account for each.\n"
+    "  resume       Go on with a run that was interrupted, killed or stopped.\n"
     "  bench        Run several targets in turns over one list, and print their table.\n"
     "  verify       Check how targets behave when servers misbehave.\n"
     "  agents       Say which agents can be reached, what they are, and whether they\n"
@@ -89,8 +91,8 @@ constexpr const char* kProgram =
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names{"run",    "bench",   "verify",     "agents",
-                                              "cancel", "targets", "import-urls"};
+  static const std::vector<std::string> names{"run",    "resume", "bench",   "verify",
+                                              "agents", "cancel", "targets", "import-urls"};
   return names;
 }
 
@@ -129,7 +131,18 @@ std::string RunManual(const std::vector<Setting>& settings) {
 
 std::string CommandManual(const std::string& command, const std::vector<Setting>& settings) {
   std::string out = "NAME\n  coordinator " + command;
-  if (command == "agents") {
+  if (command == "resume") {
+    out +=
+        " - goes on with a run\n\nSYNOPSIS\n"
+        "  coordinator resume [RUN] [OPTION]...\n\nDESCRIPTION\n"
+        "  RUN is the id of a run or its folder; without it, the newest. Finishes a run\n"
+        "  whose coordinator was killed, interrupted or stopped by a full disk, or whose\n"
+        "  agents were all gone: in the same folder, with the same options, target,\n"
+        "  agents, profile and seed. What has a record is not fetched again; fetches that\n"
+        "  were cut short are. The time without a coordinator is left out of `time`, and\n"
+        "  shown. A kill loses no record. A power cut may lose the last ones; their URLs\n"
+        "  are fetched again.\n\n";
+  } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
         "  coordinator agents [--agents ADDRESS,...]\n\n";

@@ -21,6 +21,8 @@ namespace {
 using Given = std::map<std::string, std::vector<std::string>>;  // option -> values, in order
 
 constexpr int kMaxWords = 1'000;
+// A run among many does not wait for ever for agents that are gone.
+constexpr std::chrono::seconds kGiveUpOneOfMany{60};
 
 absl::Status Usage(const std::string& message) { return absl::InvalidArgumentError(message); }
 
@@ -149,6 +151,10 @@ absl::Status CheckRun(const RunOptions& run) {
   return CheckWeb(run);
 }
 
+void SetGiveUp(RunOptions& run) {
+  if (run.give_up_after.count() == 0) run.give_up_after = kGiveUpOneOfMany;
+}
+
 // Fills in what depends on more than one option, and checks what they come to together.
 absl::Status Complete(Options& options, const TargetRegistry& targets) {
   switch (options.command) {
@@ -157,9 +163,11 @@ absl::Status Complete(Options& options, const TargetRegistry& targets) {
       if (options.run.concurrency == 0) options.run.concurrency = options.run.target.concurrency;
       return absl::OkStatus();
     case Command::kBench:
+      SetGiveUp(options.run);
       options.bench.run = options.run;
       return CheckWeb(options.run);
     case Command::kVerify:
+      SetGiveUp(options.run);
       options.verify.named = !options.verify.targets.empty();
       if (!options.verify.named) options.verify.targets = targets.targets();
       options.verify.run = options.run;
@@ -184,6 +192,8 @@ CommandParts PartsOf(const std::string& name, Options& options, const TargetRegi
   if (name == "run") {
     return {Command::kRun, RunSettings(options, targets), TargetWord(options, targets)};
   }
+  if (name == "resume")
+    return {Command::kResume, ResumeSettings(options, targets), ResumeWord(options)};
   if (name == "bench") {
     return {Command::kBench, BenchSettings(options, targets), BenchWord(options)};
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,17 @@
 
 namespace fetchbench::coordinator {
 
-enum class Command { kPrintText, kRun, kBench, kVerify, kAgents, kCancel, kTargets, kImportUrls };
+enum class Command {
+  kPrintText,
+  kRun,
+  kResume,
+  kBench,
+  kVerify,
+  kAgents,
+  kCancel,
+  kTargets,
+  kImportUrls
+};
 enum class Web { kSim, kInternet };
 
 struct RunOptions {
@@ -37,7 +48,9 @@ struct RunOptions {
   uint64_t max_body_bytes = 0;                       // 0: the target's default
   uint32_t threads = 0;                              // 0: one for each CPU the target may use
   std::chrono::milliseconds grace{15'000};           // before an agent's URLs go to others
+  std::chrono::milliseconds silence{10'000};         // until an agent counts as away
   std::chrono::milliseconds connect_timeout{5'000};  // for the agents to be there at the beginning
+  std::chrono::milliseconds give_up_after{0};        // without any agent; 0: wait until one returns
   std::chrono::milliseconds linger{0};  // the targets stay so long after the last record
   std::string log_level = "warn";
 
@@ -49,6 +62,19 @@ struct RunOptions {
   BuildArguments build_arguments;       // as given
   std::string base_images;              // file; see ReadBaseImages
   bool base_images_must_exist = false;  // it was named
+};
+
+// A run that is gone on with keeps its options; what is empty here stays as it was.
+struct ResumeOptions {
+  std::string run;  // folder or id; empty: the newest
+  std::string out = "out";
+  std::optional<std::chrono::microseconds> duration;  // from now on
+  std::optional<std::chrono::milliseconds> give_up_after;
+  std::optional<std::chrono::milliseconds> connect_timeout;
+  std::optional<std::string> origin;
+  ReportFormat format = ReportFormat::kPretty;
+  std::string progress = "auto";
+  std::string log_level = "warn";
 };
 
 struct ImportOptions {
@@ -81,6 +107,7 @@ struct Options {
   Command command = Command::kPrintText;
   std::string text;                 // kPrintText
   RunOptions run;                   // kRun
+  ResumeOptions resume;             // kResume
   BenchOptions bench;               // kBench
   VerifyOptions verify;             // kVerify
   std::vector<std::string> agents;  // kAgents, kCancel

@@ -15,6 +15,7 @@ constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
 constexpr double kMaxTimeoutSeconds = 86'400;
 constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
+constexpr double kMinSilence = 2;  // twice what agents report in
 constexpr double kMaxCpus = 1024;
 constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
@@ -125,10 +126,10 @@ absl::Status SetWeb(const std::string& text, RunOptions& run) {
   return SetPath(text.substr(colon + 1), run.profile);
 }
 
-absl::Status SetFormat(const std::string& text, RunOptions& run) {
+absl::Status SetFormat(const std::string& text, ReportFormat& to) {
   const auto format = ParseReportFormat(text == "result" ? "json" : text);
   if (format) {
-    run.format = *format;
+    to = *format;
     return absl::OkStatus();
   }
   const std::vector<std::string> words{"pretty", "json", "csv", "plain", "records"};
@@ -136,13 +137,13 @@ absl::Status SetFormat(const std::string& text, RunOptions& run) {
       fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
 }
 
-absl::Status SetOrigin(const std::string& text, RunOptions& run) {
+absl::Status SetOrigin(const std::string& text, std::string& to) {
   std::string_view address = text;
   if (address.starts_with("http://")) address.remove_prefix(7);
   while (address.ends_with('/')) address.remove_suffix(1);
   auto parsed = ParseAddress(address, "");
   if (!parsed.ok()) return parsed.status();
-  run.origin = *std::move(parsed);
+  to = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -284,7 +285,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--origin", "HOST:PORT", "",
                "Control endpoint of an origin that runs already, for agents on other hosts. "
                "Default: one is started beside the coordinator.",
-               false, [&run](const std::string& t) { return SetOrigin(t, run); }});
+               false, [&run](const std::string& t) { return SetOrigin(t, run.origin); }});
   s.push_back({"--allow-private", "", "",
                "With --web internet: do not refuse private, loopback, link-local and metadata "
                "addresses.",
@@ -302,6 +303,16 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--grace", "SECONDS", "",
                "How long an agent may stay away before its URLs go to others. Default: 15.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
+  s.push_back({"--silence", "SECONDS", "",
+               "An agent that says nothing for so long counts as away. Agents report every second. "
+               "Default: 10.",
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, kMinSilence, run.silence); }});
+  s.push_back({"--give-up-after", "SECONDS", "",
+               "End the run when no agent has been there for so long; it can be resumed. Default: "
+               "0, it waits until one returns.",
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, 0, run.give_up_after); }});
 }
 
 void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
@@ -309,7 +320,7 @@ void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
                "What standard output gets. pretty: a table (default); json; csv; plain: one record "
                "line a URL as it comes, url,code,start_time,duration,body_length, and no summary; "
                "records: coloured record lines, then the table. FORMAT=result means json.",
-               false, [&run](const std::string& t) { return SetFormat(t, run); }});
+               false, [&run](const std::string& t) { return SetFormat(t, run.format); }});
   s.push_back({"--out", "DIR", "", "Where run folders go. Default: out.", false,
                [&run](const std::string& t) { return SetPath(t, run.out); }});
   s.push_back({"--progress", "MODE", "",

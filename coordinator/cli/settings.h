@@ -28,16 +28,20 @@ std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets
 std::vector<Setting> AgentSettings(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
 
+// resume_settings.cc. Some of `run`, for what the run had when it was begun.
+std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targets);
+
 // bench_settings.cc. Most are those of `run`, and store into options.run first.
 std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targets);
 
-// The word behind the command, that is no option: TARGET of `run`, `bench` (repeatable) and
-// `verify` (repeatable), FILE of `import-urls`.
+// The word behind the command, that is no option: RUN of `resume`, TARGET of `run`, `bench`
+// (repeatable) and `verify` (repeatable), FILE of `import-urls`.
 Setting TargetWord(Options& options, const TargetRegistry& targets);
 Setting BenchWord(Options& options);
 Setting VerifyWord(Options& options, const TargetRegistry& targets);
 Setting FileWord(Options& options);
+Setting ResumeWord(Options& options);
 
 // Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
 bool IsLocalAddress(std::string_view address);

@@ -137,6 +137,7 @@ absl::Status UrlSpool::Add(uint64_t index, std::string_view url, std::string_vie
 absl::Status UrlSpool::Finish() {
   if (absl::Status s = FlushAll(); !s.ok()) return s;
   if (absl::Status s = WriteOut(); !s.ok()) return s;
+  if (fdatasync(fd_) != 0) return IoError("cannot write the URL list to", path_);
   filling_ = {};
   out_ = {};
   return absl::OkStatus();
@@ -187,28 +188,58 @@ absl::Status UrlSpool::ReadAt(uint64_t offset, char* to, size_t size) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const UrlChunk>> UrlSpool::Take(uint32_t partition) {
-  const uint64_t offset = last_chunk_[partition];
-  if (offset == 0) return nullptr;
+// The chunk at `offset`; `previous`: of its partition, `end`: where the next one starts.
+absl::StatusOr<std::shared_ptr<UrlChunk>> UrlSpool::ReadChunk(uint64_t offset, uint64_t& previous,
+                                                              uint64_t& end) const {
   ChunkHeader header{};
   std::array<char, sizeof(ChunkHeader)> raw{};
   if (absl::Status s = ReadAt(offset, raw.data(), raw.size()); !s.ok()) return s;
   std::memcpy(&header, raw.data(), sizeof(header));
-  if (header.magic != kChunkMagic || header.partition != partition ||
-      header.payload_bytes > kMaxPayloadBytes || header.previous >= offset) {
+  const auto damaged = [&] {
     return absl::DataLossError(fmt::format("{} is damaged at byte {}", path_, offset));
+  };
+  if (header.magic != kChunkMagic || header.partition >= kPartitions ||
+      header.payload_bytes > kMaxPayloadBytes || header.previous >= offset) {
+    return damaged();
   }
   std::string payload(header.payload_bytes, '\0');
   if (absl::Status s = ReadAt(offset + sizeof(header), payload.data(), payload.size()); !s.ok()) {
     return s;
   }
   auto chunk = std::make_shared<UrlChunk>();
-  if (!DecodeChunk(header, payload, *chunk)) {
+  if (!DecodeChunk(header, payload, *chunk)) return damaged();
+  previous = header.previous;
+  end = offset + sizeof(header) + header.payload_bytes;
+  return chunk;
+}
+
+absl::StatusOr<std::shared_ptr<const UrlChunk>> UrlSpool::Take(uint32_t partition) {
+  const uint64_t offset = last_chunk_[partition];
+  if (offset == 0) return nullptr;
+  uint64_t previous = 0;
+  uint64_t end = 0;
+  auto chunk = ReadChunk(offset, previous, end);
+  if (!chunk.ok()) return chunk.status();
+  if ((*chunk)->partition != partition) {
     return absl::DataLossError(fmt::format("{} is damaged at byte {}", path_, offset));
   }
-  last_chunk_[partition] = header.previous;
-  remaining_[partition] -= chunk->size();
-  return chunk;
+  last_chunk_[partition] = previous;
+  remaining_[partition] -= (*chunk)->size();
+  return *std::move(chunk);
+}
+
+absl::Status UrlSpool::VisitAll(const Visitor& visit) const {
+  const auto size = static_cast<uint64_t>(lseek(fd_, 0, SEEK_END));
+  uint64_t offset = kFileMagic.size();
+  while (offset < size) {
+    uint64_t previous = 0;
+    auto chunk = ReadChunk(offset, previous, offset);
+    if (!chunk.ok()) return chunk.status();
+    for (size_t i = 0; i < (*chunk)->size(); ++i) {
+      visit((*chunk)->partition, (*chunk)->indices[i], (*chunk)->Url(i));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status UrlSpool::ScanChunks() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,8 +39,13 @@ class UrlSpool {
   UrlSpool& operator=(const UrlSpool&) = delete;
 
   absl::Status Add(uint64_t index, std::string_view url, std::string_view lower_case_host);
-  // Writes what is buffered; no Add afterwards.
+  // Writes what is buffered, so that it lasts through a power cut; no Add afterwards.
   absl::Status Finish();
+
+  // Calls `visit` for every URL of the file, chunk by chunk in the order of writing, whatever Take
+  // has returned. Of a finished file.
+  using Visitor = std::function<void(uint32_t partition, uint64_t index, std::string_view url)>;
+  absl::Status VisitAll(const Visitor& visit) const;
 
   // URLs of each partition that Take has not returned yet.
   const std::vector<uint64_t>& remaining() const { return remaining_; }
@@ -53,6 +59,8 @@ class UrlSpool {
   absl::Status FlushAll();
   absl::Status WriteOut();
   absl::Status ScanChunks();
+  absl::StatusOr<std::shared_ptr<UrlChunk>> ReadChunk(uint64_t offset, uint64_t& previous,
+                                                      uint64_t& end) const;
   absl::Status ReadAt(uint64_t offset, char* to, size_t size) const;
 
   int fd_;

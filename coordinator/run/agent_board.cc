@@ -22,13 +22,15 @@ AgentBoard::AgentBoard(const std::vector<std::string>& names, std::vector<bool> 
   }
 }
 
-void AgentBoard::Started(AgentIndex agent, const v1::Started& started) {
+void AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t wall_us) {
   Agent& a = agents_[agent];
   if (a.started) ++a.summary.reconnects;
   if (a.started && !started.resumed()) {
     a.past = a.summary;
     a.last.Clear();
+    a.clock_told = false;  // it may have been put right meanwhile
   }
+  SetClockOffset(a, started.host().clock_us(), wall_us);
   a.started = started;
   a.state = AgentState::kRunning;
   a.summary.lost = false;
@@ -37,6 +39,15 @@ void AgentBoard::Started(AgentIndex agent, const v1::Started& started) {
   std::vector<int> cpus(started.host().target_cpus().begin(), started.host().target_cpus().end());
   std::sort(cpus.begin(), cpus.end());
   a.summary.target_cpus = CpuListText(cpus);
+}
+
+// The way of a message only makes the agent's clock look late, never early, so the largest offset
+// is nearest to the truth, whichever clock is ahead.
+void AgentBoard::SetClockOffset(Agent& agent, int64_t its_us, int64_t wall_us) {
+  if (agent.same_clock || its_us == 0) return;
+  int64_t& known = agent.summary.clock_offset_us;
+  known = agent.clock_told ? std::max(known, its_us - wall_us) : its_us - wall_us;
+  agent.clock_told = true;
 }
 
 void AgentBoard::SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now) {
@@ -74,10 +85,7 @@ void AgentBoard::Progress(AgentIndex agent, const v1::Progress& progress, Steady
   s.most_in_flight = std::max(s.most_in_flight, progress.in_flight());
   s.other_cpu_busy_max_fraction =
       std::max(s.other_cpu_busy_max_fraction, FromPermille(progress.other_cpu_busy_permille()));
-  // The way of a message only makes the agent's clock look late, never early, so the largest offset
-  // is nearest to the truth, whichever clock is ahead.
-  const int64_t offset = a.same_clock ? 0 : progress.clock_us() - wall_us;
-  s.clock_offset_us = a.reports == 0 ? offset : std::max(offset, s.clock_offset_us);
+  SetClockOffset(a, progress.clock_us(), wall_us);
   a.steal_sum += FromPermille(progress.steal_permille());
   ++a.reports;
   s.steal_fraction = a.steal_sum / static_cast<double>(a.reports);

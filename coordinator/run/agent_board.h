@@ -22,7 +22,7 @@ class AgentBoard {
   AgentBoard(const std::vector<std::string>& names, std::vector<bool> same_clock,
              uint32_t concurrency);
 
-  void Started(AgentIndex agent, const v1::Started& started);
+  void Started(AgentIndex agent, const v1::Started& started, int64_t wall_us);
   void Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now, int64_t wall_us);
   void Records(AgentIndex agent, uint64_t count);
   void Away(AgentIndex agent, const absl::Status& why);
@@ -41,6 +41,8 @@ class AgentBoard {
   }
   // Of the first agent that told; null before.
   const v1::Started* AnyStarted() const;
+  // Its clock minus ours, as far as is known by now.
+  int64_t clock_offset_us(AgentIndex agent) const { return agents_[agent].summary.clock_offset_us; }
   uint64_t InFlight() const;
   // "a:7311: connection refused; b:7311: no answer": the last trouble of each agent.
   std::string TroublesInWords() const;
@@ -62,10 +64,12 @@ class AgentBoard {
     uint64_t records = 0;
     double steal_sum = 0;
     uint64_t reports = 0;
+    bool clock_told = false;
     AgentSummary summary;
     AgentSummary past;  // what earlier lives of the agent had used: a restarted one begins at 0
   };
 
+  static void SetClockOffset(Agent& agent, int64_t its_us, int64_t wall_us);
   static void SetCpuFraction(Agent& agent, const v1::Progress& progress, SteadyTime now);
   // `report` is cumulative in the agent's present life: Progress or Finished.
   template <typename Report>

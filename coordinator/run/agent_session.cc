@@ -11,6 +11,7 @@
 
 #include "common/grpc_options.h"
 #include "common/record_codec.h"
+#include "coordinator/run/blocking.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -126,8 +127,12 @@ Task<> AgentSession::Run(Self self) {
   auto backoff = self->limits_.first_backoff;
   while (!self->ended_) {
     const bool had_started = self->started_once_;
-    const absl::Status status = co_await RunStream(self);
+    absl::Status status = co_await RunStream(self);
     if (self->ended_) break;
+    if (absl::IsResourceExhausted(status) && self->release_) {
+      status = co_await ReleaseAgent(self, status);
+      if (self->ended_) break;
+    }
     if (self->IsFatal(status)) {
       self->End();
       self->events_.failed(status, {});
@@ -138,6 +143,16 @@ Task<> AgentSession::Run(Self self) {
     co_await self->retry_.WaitUntil(std::chrono::steady_clock::now() + backoff);
     backoff = std::min(backoff * 2, self->limits_.longest_backoff);
   }
+}
+
+// An agent that was out of reach when this run was resumed may still hold its earlier session.
+Task<absl::Status> AgentSession::ReleaseAgent(Self self, absl::Status refused) {
+  const auto work = [self] { return self->release_(self->address_); };
+  const absl::Status released = co_await RunBlocking(self->loop_, work);
+  if (released.ok()) {
+    co_return absl::UnavailableError("it was released from an earlier session of this run");
+  }
+  co_return self->IsFatal(released) ? refused : released;
 }
 
 Task<absl::Status> AgentSession::RunStream(Self self) {

@@ -50,9 +50,16 @@ struct AgentEvents {
 // handed on once. Lives on the control loop, in a shared_ptr: coroutines hold it.
 class AgentSession : public std::enable_shared_from_this<AgentSession> {
  public:
+  // Frees the agent at that address of what an earlier session of this run left there, so that it
+  // may be dialled again. An error: it is busy with something else, and with what. Blocks; called
+  // on a thread of its own.
+  using Release = std::function<absl::Status(const std::string& address)>;
+
   AgentSession(net::any_io_executor loop, std::string address, v1::Start start,
                AgentSessionLimits limits, AgentEvents events);
 
+  // For an agent that turns out to be busy; none: that is the end of this session.
+  void set_release(Release release) { release_ = std::move(release); }
   void Begin();
 
   // URLs that the agent wants and has not been sent.
@@ -93,6 +100,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   absl::Status HandleBatch(v1::Batch& batch);
   void HandleStarted(const v1::Started& started);
   bool IsFatal(const absl::Status& status) const;
+  static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
   void End();
   void WakeWriter();
 
@@ -101,6 +109,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   v1::Start start_;
   AgentSessionLimits limits_;
   AgentEvents events_;
+  Release release_;
   std::unique_ptr<v1::Agent::Stub> stub_;
   std::shared_ptr<Connection> connection_;
   Wakeup room_;

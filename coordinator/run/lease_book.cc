@@ -5,12 +5,13 @@
 namespace fetchbench::coordinator {
 
 LeaseBook::LeaseBook(uint64_t total, uint64_t recorded, const std::vector<uint64_t>& remaining,
-                     uint32_t agents, SteadyTime::duration grace, ChunkSource source)
+                     uint32_t agents, SteadyTime::duration grace, ChunkSource source,
+                     IndexSet known)
     : source_(std::move(source)),
       grace_(grace),
       partitions_(remaining.size()),
       agents_(agents),
-      recorded_((total + 63) / 64) {
+      recorded_(known.size() == total ? std::move(known) : IndexSet(total)) {
   counts_.total = total;
   counts_.recorded = recorded;
   for (uint32_t p = 0; p < partitions_.size(); ++p) {
@@ -45,8 +46,25 @@ std::optional<AgentIndex> LeaseBook::Holder(uint32_t partition) const {
   return holder == kNobody ? std::nullopt : std::optional(holder);
 }
 
-// A waiting part of the partition, read from the source when none is in memory. End when the source
-// has less than it said.
+// What the next chunk of the source has that is not recorded; empty when that is nothing.
+absl::StatusOr<std::optional<LeaseBook::Part>> LeaseBook::NextPart(Partition& partition,
+                                                                   uint32_t number) {
+  auto chunk = source_(number);
+  if (!chunk.ok()) return chunk.status();
+  Part part;
+  part.chunk = *std::move(chunk);
+  for (uint32_t i = 0; part.chunk != nullptr && i < part.chunk->size(); ++i) {
+    if (!recorded_.Contains(part.chunk->indices[i])) part.entries.push_back(i);
+  }
+  if (part.chunk == nullptr || part.entries.size() > partition.remaining) {
+    return absl::InternalError("the URL spool and its counts disagree");
+  }
+  part.left = static_cast<uint32_t>(part.entries.size());
+  if (part.left == 0) return std::nullopt;
+  return part;
+}
+
+// A waiting part of the partition, read from the source when none is in memory.
 absl::StatusOr<LeaseBook::PartIterator> LeaseBook::FirstPart(uint32_t partition) {
   Partition& p = partitions_[partition];
   if (!p.waiting.empty()) {
@@ -54,21 +72,14 @@ absl::StatusOr<LeaseBook::PartIterator> LeaseBook::FirstPart(uint32_t partition)
     p.waiting.pop_back();
     return part;
   }
-  auto chunk = source_(partition);
-  if (!chunk.ok()) return chunk.status();
-  if (*chunk == nullptr || (*chunk)->size() > p.remaining) {
-    return absl::InternalError("the URL spool and its counts disagree");
-  }
-  Part part;
-  part.chunk = *std::move(chunk);
-  const size_t size = part.chunk->size();
-  part.left = static_cast<uint32_t>(size);
-  for (uint32_t i = 0; i < size; ++i) part.entries.push_back(i);
-  const PartIterator it = parts_.insert(parts_.end(), std::move(part));
-  for (uint32_t i = 0; i < size; ++i) places_[it->chunk->indices[i]] = {it, i};
-  p.remaining -= size;
-  counts_.in_spool -= size;
-  counts_.waiting += size;
+  auto next = NextPart(p, partition);
+  while (next.ok() && !next->has_value()) next = NextPart(p, partition);
+  if (!next.ok()) return next.status();
+  const PartIterator it = parts_.insert(parts_.end(), **std::move(next));
+  for (const uint32_t e : it->entries) places_[it->chunk->indices[e]] = {it, e};
+  p.remaining -= it->left;
+  counts_.in_spool -= it->left;
+  counts_.waiting += it->left;
   held_bytes_ += it->chunk->Bytes();
   return it;
 }
@@ -96,7 +107,7 @@ absl::StatusOr<std::optional<Lease>> LeaseBook::Lend(AgentIndex agent, size_t wa
 // Leaves in `part` what has no record, at most `wanted`; the rest waits as a part of its own.
 void LeaseBook::SplitPart(PartIterator part, size_t wanted) {
   auto& entries = part->entries;
-  std::erase_if(entries, [&](uint32_t e) { return IsRecorded(part->chunk->indices[e]); });
+  std::erase_if(entries, [&](uint32_t e) { return recorded_.Contains(part->chunk->indices[e]); });
   if (entries.size() <= wanted) return;
   Part rest;
   rest.chunk = part->chunk;
@@ -129,7 +140,7 @@ Accepted LeaseBook::Accept(AgentIndex agent, uint64_t index) {
     ++counts_.unknown;
     return {};
   }
-  if (IsRecorded(index)) {
+  if (recorded_.Contains(index)) {
     ++counts_.duplicates;
     return {Verdict::kDuplicate, {}};
   }
@@ -144,7 +155,7 @@ Accepted LeaseBook::Accept(AgentIndex agent, uint64_t index) {
     ++counts_.unknown;
     return {};
   }
-  recorded_[index / 64] |= uint64_t{1} << (index % 64);
+  recorded_.Add(index);
   places_.erase(place);
   ++counts_.recorded;
   --part->left;
@@ -186,6 +197,7 @@ void LeaseBook::TakeBack(PartIterator part) {
   const uint32_t number = part->chunk->partition;
   Unfile(number);
   agents_[part->agent].lent_urls -= part->left;
+  agents_[part->agent].taken_back += part->left;
   counts_.lent -= part->left;
   counts_.waiting += part->left;
   counts_.taken_back += part->left;

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "coordinator/input/url_chunk.h"
+#include "coordinator/run/index_set.h"
 
 namespace fetchbench::coordinator {
 
@@ -75,9 +76,11 @@ class LeaseBook {
       std::function<absl::StatusOr<std::shared_ptr<const UrlChunk>>(uint32_t partition)>;
 
   // `total` indices, of which `recorded` (the invalid ones) have their record; the others are in
-  // `source`, as many in each partition as `remaining` says.
+  // `source`, as many in each partition as `remaining` says. `known`: those that an earlier session
+  // recorded, none of which is lent though `source` may still have it.
   LeaseBook(uint64_t total, uint64_t recorded, const std::vector<uint64_t>& remaining,
-            uint32_t agents, SteadyTime::duration grace, ChunkSource source);
+            uint32_t agents, SteadyTime::duration grace, ChunkSource source,
+            IndexSet known = IndexSet());
 
   // A lease of at most `wanted` (> 0) URLs for an agent that is here; empty when there is nothing
   // for it now. Prefers partitions nobody holds, the fullest first. Fails when the source does.
@@ -97,6 +100,8 @@ class LeaseBook {
   bool AllRecorded() const { return counts_.recorded == counts_.total; }
   const LeaseCounts& counts() const { return counts_; }
   uint64_t LentTo(AgentIndex agent) const { return agents_[agent].lent_urls; }
+  // URLs that were taken back from it.
+  uint64_t TakenFrom(AgentIndex agent) const { return agents_[agent].taken_back; }
   // Who holds a partition; empty: nobody.
   std::optional<AgentIndex> Holder(uint32_t partition) const;
 
@@ -135,6 +140,7 @@ class LeaseBook {
     std::optional<SteadyTime> away_since;
     bool expired = false;
     uint64_t lent_urls = 0;
+    uint64_t taken_back = 0;
   };
 
   static WorkKey KeyOf(const Partition& partition, uint32_t number);
@@ -148,7 +154,7 @@ class LeaseBook {
   void TakeBackAll(AgentIndex agent);
   void ClosePart(PartIterator part);
   void ReleaseHold(uint32_t partition);
-  bool IsRecorded(uint64_t index) const { return (recorded_[index / 64] >> (index % 64)) & 1; }
+  absl::StatusOr<std::optional<Part>> NextPart(Partition& partition, uint32_t number);
 
   ChunkSource source_;
   SteadyTime::duration grace_;
@@ -157,7 +163,7 @@ class LeaseBook {
   std::set<WorkKey> free_work_;
   std::list<Part> parts_;
   absl::flat_hash_map<uint64_t, Place> places_;  // of every URL in memory without a record
-  std::vector<uint64_t> recorded_;               // one bit an index
+  IndexSet recorded_;
   LeaseCounts counts_;
   uint64_t held_bytes_ = 0;
   std::shared_ptr<const UrlChunk> last_closed_;  // keeps the URL alive that Accept returned

@@ -1,39 +1,40 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/clock.h"
 #include "common/net.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
-#include "coordinator/run/list_loader.h"
-#include "coordinator/run/prepare_target.h"
+#include "coordinator/run/list_intake.h"
+#include "coordinator/run/run_ending.h"
 #include "coordinator/run/run_engine.h"
 #include "coordinator/run/run_folder.h"
+#include "coordinator/run/run_journal.h"
 #include "coordinator/run/run_once.h"
-#include "coordinator/run/run_report.h"
-#include "coordinator/run/run_setup.h"
+#include "coordinator/run/run_stage.h"
+#include "coordinator/run/run_view.h"
+#include "coordinator/run/take_up_run.h"
 #include "coordinator/ui/progress_display.h"
-#include "coordinator/ui/rate_meter.h"
 #include "coordinator/ui/terminal.h"
 
 namespace fetchbench::coordinator {
 
 // One run, from the first line to its result: sets up the web and the agents, reads the list
-// meanwhile, feeds, drains, sums up. See RunOnce. On the program's main thread, whose io_context is
-// the control loop: children die with the thread that started them.
+// meanwhile, feeds, drains, sums up; or goes on with one of an earlier coordinator. See RunOnce. On
+// the program's main thread, whose io_context is the control loop: children die with the thread
+// that started them.
 class RunController {
  public:
   // All outlive the controller. `error` is where the live display goes (standard error).
   RunController(net::io_context& loop, const RunOptions& options, const Clock& clock,
-                ProgressDisplay& display, TextStyle stdout_style, RunPresentation presentation);
+                ProgressDisplay& display, TextStyle stdout_style, RunPresentation presentation,
+                std::optional<TakenUpRun> taken_up);
 
   // Never throws; what goes wrong is said on standard error.
   Task<> Run();
@@ -41,37 +42,32 @@ class RunController {
   RunResult TakeResult() { return std::move(result_); }
 
  private:
+  ListIntake::Events IntakeEvents();
   // One step each; an error ends the run.
-  absl::Status CreateFolder();
-  absl::StatusOr<int> OpenList();
-  absl::Status StartLoading(int fd);
-  Task<absl::Status> SetUp();
-  Task<absl::Status> StartAgents(std::vector<std::string>& addresses,
-                                 std::vector<std::string>& names);
-  Task<absl::Status> StartWeb();
-  // `reached`: the agents that have said something, good or bad.
-  Task<absl::Status> PrepareTarget(std::vector<std::string> addresses,
-                                   std::vector<std::string> names, std::vector<bool>& reached);
-  Task<absl::Status> ConnectAgents(std::vector<std::string> addresses,
-                                   std::vector<std::string> names, std::vector<bool> reached);
-  void ShowPrepare(size_t agent, const v1::PrepareProgress& progress);
+  absl::Status Begin();
+  Task<absl::Status> TakeUp();
+  absl::Status StartAnew();
+  Task<absl::Status> GoOn();
+  absl::Status CreateEngine(std::optional<StoredRecords> stored);
+  Task<absl::Status> MakeReady();
+  Task<absl::Status> ConnectAgents();
   Task<absl::Status> AwaitList();
-  Task<absl::Status> BeginOnOrigin();
+  absl::Status Feed();
   Task<ExitCode> RunSteps();
 
-  Task<> Load(int fd);
   Task<> WatchSignals();
   Task<> WatchDuration();
   Task<> ShowProgress();
+  void WatchLocalAgent();
   void Interrupt();
   ProgressSnapshot Snapshot();
   std::string Phase() const;
+  bool Stopped() const { return interrupted_ || (engine_ && engine_->stopping()); }
 
+  RunParts Parts();
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
-  Task<> StopChildren(bool hurry);
-  Summary Summarise(const EngineEnd& end, std::optional<OriginSummary> origin) const;
-  ExitCode ExitCodeOf(const EngineEnd& end, const Summary& summary) const;
+  void SayHowToGoOn(const Summary& summary, bool printed);
   absl::Status Print(const Summary& summary) const;
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
@@ -83,21 +79,13 @@ class RunController {
   TextStyle stdout_style_;
   RunPresentation presentation_;
   RunResult result_;
-  Placement placement_;
+  std::optional<TakenUpRun> taken_up_;
   RunIdentity identity_;
-  std::optional<RunFolder> folder_;
-  std::optional<SimulatedWeb> web_;
-  std::string origin_trouble_;  // why it gave no figures at the end
-  std::optional<LocalAgent> local_agent_;
-  v1::TargetSpec target_;                 // as agents were asked to prepare it
-  std::vector<AgentProgress> preparing_;  // rows of the display before the agents run
-  std::optional<v1::TargetFacts> facts_;  // of the first agent that was ready
+  std::optional<RunJournal> journal_;
+  ListIntake intake_;
+  std::optional<RunStage> stage_;
   std::shared_ptr<RunEngine> engine_;
-  std::unique_ptr<UrlSpool> spool_;
-  LoadedList list_;
-  std::optional<absl::Status> load_status_;  // empty: still reading
-  Wakeup loaded_;
-  std::atomic<bool> stop_loading_{false};
+  ProgressView view_;
   net::signal_set signals_;
   net::steady_timer duration_timer_;
   net::steady_timer progress_timer_;
@@ -106,8 +94,6 @@ class RunController {
   bool feeding_ = false;
   bool interrupted_ = false;
   bool over_ = false;
-  RateMeter record_rate_;
-  RateMeter byte_rate_;
 };
 
 }  // namespace fetchbench::coordinator

@@ -13,11 +13,13 @@
 #include "common/net.h"
 #include "common/wakeup.h"
 #include "coordinator/run/agent_board.h"
+#include "coordinator/run/agent_roster.h"
 #include "coordinator/run/agent_session.h"
 #include "coordinator/run/commit_batch.h"
+#include "coordinator/run/commit_pipe.h"
 #include "coordinator/run/lease_book.h"
 #include "coordinator/run/record_stream.h"
-#include "coordinator/run/run_store.h"
+#include "coordinator/run/stored_records.h"
 #include "coordinator/summary/aggregator.h"
 #include "coordinator/summary/summary.h"
 
@@ -34,6 +36,14 @@ struct EngineOptions {
   std::chrono::milliseconds linger{0};
   // After a stop, for the agents to hand in what was under way.
   std::chrono::milliseconds stop_wait{1'500};
+  // With no agent here for so long the run is given up; 0: it waits until one returns.
+  std::chrono::milliseconds give_up_after{0};
+};
+
+// No agent is here: since when, and what became of each.
+struct Solitude {
+  SteadyTime since;
+  std::string troubles;
 };
 
 // What came of it.
@@ -43,27 +53,29 @@ struct EngineEnd {
   absl::Status error;  // not OK: this program failed (the store), and the run with it
 };
 
-// Moves URLs to agents and records into the store: sessions, lease book, store, aggregator. All on
-// the control loop, in a shared_ptr; the store's and the stream's threads post to the loop.
+// Moves URLs to agents and their records into the commit pipe: sessions, lease book, board. All on
+// the control loop, in a shared_ptr.
 //
 // Order of calls: Create, Connect, AddInvalid..., Feed, WaitEnd; Stop at any time.
 class RunEngine : public std::enable_shared_from_this<RunEngine> {
  public:
-  // Records accepted and not yet committed (and printed, with a stream): beyond so many, agents are
-  // not read from. About 35 MB.
-  static constexpr size_t kMaxRowsInFlight = 100'000;
+  // With this, the run is alone long enough to be told of.
+  static constexpr std::chrono::milliseconds kAloneIsNews{2'000};
 
-  static absl::StatusOr<std::shared_ptr<RunEngine>> Create(net::any_io_executor loop,
-                                                           const Clock& clock,
-                                                           EngineOptions options,
-                                                           const std::string& store_path);
+  // `stored`: what an earlier session of the run recorded, in the store at that path; empty: the
+  // store is created.
+  static absl::StatusOr<std::shared_ptr<RunEngine>> Create(
+      net::any_io_executor loop, const Clock& clock, EngineOptions options,
+      const std::string& store_path, std::optional<StoredRecords> stored = {});
 
   // Records go to `fd` too, as they are committed.
   void PrintRecords(int fd, RecordStream::Style style, TextStyle text_style);
 
-  // Dials every agent, `names` for people. Each gets `start`.
+  // Dials every agent, `names` for people. Each gets `start`. `release` (may be empty): see
+  // AgentSession.
   void Connect(const std::vector<std::string>& addresses, const std::vector<std::string>& names,
-               std::vector<bool> same_clock, const v1::Start& start);
+               std::vector<bool> same_clock, const v1::Start& start,
+               const AgentSession::Release& release = {});
   // Until every agent wants URLs (so that all get their share of a short list) or has failed, or
   // `limit` has passed. Those that are not `expected` are not waited for (empty: all are). At least
   // one started: OK.
@@ -74,8 +86,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   // Records of list lines that are no URL. `taken` is called once there is room for more.
   void AddInvalid(CommitBatch batch, std::function<void()> taken);
 
-  // The list is read: `total` indices, `invalid` of them recorded by AddInvalid.
-  void Feed(uint64_t total, uint64_t invalid, const std::vector<uint64_t>& remaining,
+  // The list is read: `total` indices, `recorded` of them by AddInvalid or by an earlier session.
+  void Feed(uint64_t total, uint64_t recorded, const std::vector<uint64_t>& remaining,
             LeaseBook::ChunkSource source);
 
   // An early end: cancels everything, and WaitEnd returns within stop_wait or so. The first call
@@ -88,12 +100,20 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   // Closes the store. `build_index`: see RunStore.
   static Task<absl::Status> CloseStore(std::shared_ptr<RunEngine> self, bool build_index);
 
-  const Aggregator& aggregator() const { return aggregator_; }
-  AgentBoard& board() { return *board_; }
-  bool connected() const { return board_ != nullptr; }
+  // See CommitPipe.
+  void AddPause(Pause pause) { pipe_->AddPause(pause); }
+  const Aggregator& aggregator() const { return pipe_->aggregator(); }
+  AgentBoard& board() { return roster_.board(); }
+  bool connected() const { return roster_.connected(); }
   // Empty before Feed.
   std::optional<LeaseCounts> counts() const;
-  uint64_t committed() const { return committed_; }
+  uint64_t committed() const { return pipe_->committed(); }
+  // Records that earlier sessions left; 0 after Feed.
+  uint64_t known() const { return known_.count(); }
+  // URLs that were taken back from this agent.
+  uint64_t TakenFrom(AgentIndex agent) const { return book_ ? book_->TakenFrom(agent) : 0; }
+  // Empty: an agent is here, or the run does not need one now.
+  std::optional<Solitude> alone() const;
 
  private:
   RunEngine(net::any_io_executor loop, const Clock& clock, EngineOptions options);
@@ -105,37 +125,33 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void OnFinished(AgentIndex agent, const v1::Finished& finished);
   void OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last);
   void OnAway(AgentIndex agent, const absl::Status& why);
-  void OnCommitted(std::vector<CommitBatch> batches);
+  void OnCommitted(AgentIndex agent, uint32_t epoch, uint64_t seq, size_t rows);
+  void OnRowsMoved();
   void OnStoreFailed(absl::Status why);
   void OnStreamBroken(const absl::Status& why);
-  void RowsDone(size_t rows);
-  bool HasRoom() const { return rows_in_flight_ < kMaxRowsInFlight || stopping(); }
+  bool HasRoom() const { return pipe_->HasRoom() || stopping(); }
 
   void FeedAll();
   bool FeedOne(AgentIndex agent);
   void EndSessions();
-  void AbandonAway(AgentIndex agent);
   void CheckEnd();
-  bool AllEnded() const;
-  bool AnyHope() const;
+  void WatchSolitude(SteadyTime now);
   static Task<> Tick(std::shared_ptr<RunEngine> self);
   EngineEnd End() const;
 
   net::any_io_executor loop_;
   const Clock& clock_;
   EngineOptions options_;
-  std::unique_ptr<RunStore> store_;
-  std::unique_ptr<RecordStream> stream_;
-  Aggregator aggregator_;
-  std::unique_ptr<AgentBoard> board_;
+  std::shared_ptr<CommitPipe> pipe_;
+  IndexSet known_;  // recorded by earlier sessions, until Feed
+  std::vector<uint64_t> known_by_agent_;
+  AgentRoster roster_;
   std::unique_ptr<LeaseBook> book_;
-  std::vector<std::shared_ptr<AgentSession>> sessions_;
   std::vector<std::function<void()>> waiting_for_room_;
-  Wakeup connected_;
   Wakeup end_;
   Wakeup tick_;
-  size_t rows_in_flight_ = 0;
-  uint64_t committed_ = 0;
+  std::optional<SteadyTime> alone_since_;
+  bool alone_told_ = false;
   bool feeding_ = false;  // guards FeedAll against itself
   bool ended_ = false;
   bool sessions_ending_ = false;

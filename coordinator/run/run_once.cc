@@ -8,14 +8,18 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "common/clock.h"
+#include "common/standard_streams.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_controller.h"
+#include "coordinator/run/take_up_run.h"
 #include "coordinator/ui/log_sink.h"
 #include "coordinator/ui/progress_display.h"
 #include "coordinator/ui/terminal.h"
+#include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -51,9 +55,8 @@ class LogThroughDisplay {
   std::shared_ptr<spdlog::logger> before_;
 };
 
-}  // namespace
-
-RunResult RunOnce(const RunOptions& options, RunPresentation presentation) {
+RunResult RunOrResume(const RunOptions& options, RunPresentation presentation,
+                      std::optional<TakenUpRun> taken_up) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
   ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
   const TextStyle stdout_style = Terminal(STDOUT_FILENO, ProcessEnvironment()).Style();
@@ -61,13 +64,36 @@ RunResult RunOnce(const RunOptions& options, RunPresentation presentation) {
   const LogThroughDisplay log(display, options.log_level);
   const std::vector<int> cpus = AllowedCpus();
   net::io_context loop(1);
-  RunController controller(loop, options, clock, display, stdout_style, std::move(presentation));
+  RunController controller(loop, options, clock, display, stdout_style, std::move(presentation),
+                           std::move(taken_up));
   net::co_spawn(loop, controller.Run(), [&](const std::exception_ptr& bug) {
     if (bug) EndByBug(display, bug);
   });
   loop.run();
   PinThisThread(cpus);
   return controller.TakeResult();
+}
+
+}  // namespace
+
+RunResult RunOnce(const RunOptions& options, RunPresentation presentation) {
+  return RunOrResume(options, std::move(presentation), std::nullopt);
+}
+
+RunResult ResumeOnce(const ResumeOptions& options, const TargetRegistry& targets) {
+  auto taken_up = TakeUpRun(options, targets);
+  if (taken_up.ok()) {
+    const RunOptions of_run = OptionsOfResumed(taken_up->state, options);
+    return RunOrResume(of_run, {}, *std::move(taken_up));
+  }
+  RunResult result;
+  result.error = taken_up.status();
+  const bool usage = absl::IsNotFound(result.error) || absl::IsFailedPrecondition(result.error);
+  result.code = usage ? ExitCode::kUsage : ExitCode::kInternalError;
+  WriteText(STDERR_FILENO,
+            fmt::format("coordinator: {}\n", Harmless(std::string(result.error.message()))))
+      .IgnoreError();
+  return result;
 }
 
 }  // namespace fetchbench::coordinator

@@ -35,6 +35,10 @@ struct RunResult {
 // thread's CPUs are what they were before. A second Ctrl-C ends the process.
 RunResult RunOnce(const RunOptions& options, RunPresentation presentation = {});
 
+// Goes on with a run of an earlier coordinator that was killed, interrupted or stopped; the same
+// way. What keeps it from that is said on standard error.
+RunResult ResumeOnce(const ResumeOptions& options, const TargetRegistry& targets);
+
 // RunOnce, or a fake: for what makes several runs.
 using RunOne = std::function<RunResult(const RunOptions&, RunPresentation)>;
 

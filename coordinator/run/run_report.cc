@@ -185,6 +185,7 @@ std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
       }
       if (started->has_container()) agent["container"] = ContainerJson(started->container());
       agent["cost_basis"] = started->cost_basis();
+      agent["clock_offset_ms"] = static_cast<double>(board->clock_offset_us(i)) / 1000;
     } else {
       agent["trouble"] = board->trouble(i);
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,9 +13,11 @@
 namespace fetchbench::coordinator {
 namespace {
 
+// What comes before the first record of an agent, the lines that are no URL, lasts through a power
+// cut: nothing could bring it back. Afterwards commits are not waited for until they are on disk.
 // A WAL of so many pages (64 MiB) is copied into the file: few, long copies are cheaper than many.
 constexpr const char* kPragmas =
-    "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+    "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
     "PRAGMA wal_autocheckpoint=4096; PRAGMA cache_size=-16384; PRAGMA temp_store=FILE;"
     "PRAGMA locking_mode=NORMAL";
 
@@ -43,27 +46,23 @@ constexpr const char* kInsert = "INSERT INTO record VALUES(?,?,?,?,?,?,?,?,?,?,?
 // All that touches SQLite. Throws SQLite::Exception; RunStore turns that into a Status.
 class RunStore::Writer {
  public:
-  explicit Writer(const std::string& path)
+  Writer(const std::string& path, File file)
       // One thread at a time uses it: SQLite's own locks, one or two a bound value, would be a
       // tenth of the whole cost.
-      : path_(path),
-        db_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX) {
+      : path_(path), db_(path, FlagsFor(file)) {
     db_.exec(kPragmas);
-    if (db_.tableExists("record")) throw SQLite::Exception("the file holds a run already");
-    SQLite::Transaction transaction(db_);
-    db_.exec(kSchema);
-    SQLite::Statement outcome(db_, "INSERT INTO outcome VALUES(?,?)");
-    for (int i = 1; i < kOutcomeCount; ++i) {
-      outcome.bind(1, i);
-      outcome.bind(2, std::string(OutcomeName(static_cast<Outcome>(i))));
-      outcome.exec();
-      outcome.reset();
-    }
-    transaction.commit();
+    const bool used = db_.tableExists("record");
+    if (file == File::kNew && used) throw SQLite::Exception("the file holds a run already");
+    if (file == File::kExisting && !used) throw SQLite::Exception("the file holds no run");
+    if (file == File::kNew) CreateTables();
     insert_.emplace(db_, kInsert);
   }
 
   void Commit(const std::vector<CommitBatch>& batches) {
+    if (syncing_ && AnyFromAgent(batches)) {
+      syncing_ = false;
+      db_.exec("PRAGMA synchronous=NORMAL");
+    }
     SQLite::Transaction transaction(db_);
     for (const CommitBatch& batch : batches) {
       const int agent =
@@ -84,6 +83,30 @@ class RunStore::Writer {
   const std::string& path() const { return path_; }
 
  private:
+  static bool AnyFromAgent(const std::vector<CommitBatch>& batches) {
+    return std::any_of(batches.begin(), batches.end(), [](const CommitBatch& batch) {
+      return batch.agent != CommitBatch::kFromCoordinator;
+    });
+  }
+
+  static int FlagsFor(File file) {
+    return SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX |
+           (file == File::kNew ? SQLite::OPEN_CREATE : 0);
+  }
+
+  void CreateTables() {
+    SQLite::Transaction transaction(db_);
+    db_.exec(kSchema);
+    SQLite::Statement outcome(db_, "INSERT INTO outcome VALUES(?,?)");
+    for (int i = 1; i < kOutcomeCount; ++i) {
+      outcome.bind(1, i);
+      outcome.bind(2, std::string(OutcomeName(static_cast<Outcome>(i))));
+      outcome.exec();
+      outcome.reset();
+    }
+    transaction.commit();
+  }
+
   void Insert(const Record& r, std::string_view url, int agent) {
     SQLite::Statement& s = *insert_;
     BindInt(1, static_cast<int64_t>(r.index));
@@ -128,18 +151,29 @@ class RunStore::Writer {
 
   std::string path_;
   SQLite::Database db_;
+  bool syncing_ = true;
   std::optional<SQLite::Statement> insert_;
   std::string url_;
 };
 
 absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Create(const std::string& path,
                                                            Callbacks callbacks) {
+  return Begin(path, File::kNew, std::move(callbacks));
+}
+
+absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Open(const std::string& path,
+                                                         Callbacks callbacks) {
+  return Begin(path, File::kExisting, std::move(callbacks));
+}
+
+absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Begin(const std::string& path, File file,
+                                                          Callbacks callbacks) {
   try {
     return std::unique_ptr<RunStore>(
-        new RunStore(std::make_unique<Writer>(path), std::move(callbacks)));
+        new RunStore(std::make_unique<Writer>(path, file), std::move(callbacks)));
   } catch (const std::exception& e) {
-    return absl::UnavailableError(
-        fmt::format("cannot create the run store {}: {}", path, e.what()));
+    return absl::UnavailableError(fmt::format(
+        "cannot {} the run store {}: {}", file == File::kNew ? "create" : "open", path, e.what()));
   }
 }
 
@@ -217,10 +251,11 @@ bool RunStore::CommitSome(std::vector<CommitBatch> batches) {
   try {
     writer_->Commit(batches);
   } catch (const std::exception& e) {
-    Fail(absl::UnavailableError(fmt::format(
-        "cannot write to the run store {}: {}; what was committed before is kept. Free some space "
-        "or choose another folder with --out",
-        writer_->path(), e.what())));
+    Fail(
+        absl::UnavailableError(fmt::format("cannot write to the run store {}: {}; what was "
+                                           "committed before is kept, and the run can be "
+                                           "resumed once there is room",
+                                           writer_->path(), e.what())));
     return false;
   }
   callbacks_.committed(std::move(batches));

@@ -17,9 +17,10 @@
 
 namespace fetchbench::coordinator {
 
-// A run's records.db: SQLite in WAL mode with synchronous=NORMAL (a crash of this program loses
-// nothing committed; a power cut may lose the last transactions, which agents then have been told
-// to forget). One row a record:
+// A run's records.db: SQLite in WAL mode with synchronous=NORMAL. A crash of this program, SIGKILL
+// in the middle of a commit included, loses nothing committed. A power cut leaves a sound file that
+// may lack the last transactions, which agents have been told to forget: a run that is resumed
+// fetches those URLs again. One row a record:
 //
 //   record(idx, url, outcome, status, error, start_us, duration_us, dns_us, connect_us, tls_us,
 //          first_byte_us, body_bytes, wire_bytes, redirects, remote_address, http_version,
@@ -51,6 +52,9 @@ class RunStore {
   // Creates the file; an existing one is an error, since a run has its own folder.
   static absl::StatusOr<std::unique_ptr<RunStore>> Create(const std::string& path,
                                                           Callbacks callbacks);
+  // Goes on with the file of an earlier session, after TakeUpRecords.
+  static absl::StatusOr<std::unique_ptr<RunStore>> Open(const std::string& path,
+                                                        Callbacks callbacks);
   ~RunStore();  // as Abandon()
   RunStore(const RunStore&) = delete;
   RunStore& operator=(const RunStore&) = delete;
@@ -67,7 +71,10 @@ class RunStore {
 
  private:
   class Writer;
+  enum class File { kNew, kExisting };
 
+  static absl::StatusOr<std::unique_ptr<RunStore>> Begin(const std::string& path, File file,
+                                                         Callbacks callbacks);
   RunStore(std::unique_ptr<Writer> writer, Callbacks callbacks);
   void Run();
   bool CommitSome(std::vector<CommitBatch> batches);

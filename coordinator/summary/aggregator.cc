@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace fetchbench::coordinator {
 namespace {
@@ -32,7 +33,8 @@ DurationStats StatsOf(const Histogram& h) {
 
 }  // namespace
 
-Aggregator::Aggregator(int64_t timeout_us) : timeout_us_(timeout_us) {}
+Aggregator::Aggregator(int64_t timeout_us, Pauses pauses)
+    : timeout_us_(timeout_us), pauses_(std::move(pauses)) {}
 
 void Aggregator::Add(const Record& record) {
   const auto outcome = static_cast<size_t>(record.outcome);
@@ -75,11 +77,16 @@ void Aggregator::AddStatus(const Record& record) {
 }
 
 void Aggregator::AddTimes(const Record& record) {
-  const int64_t start = std::min(record.start_us, kLatestUs);
+  const int64_t wall_start = std::min(record.start_us, kLatestUs);
   const int64_t duration = std::clamp<int64_t>(record.duration_us, 0, kLatestUs);
-  const int64_t end = start + duration;
-  first_start_us_ = all_.count() == 0 ? start : std::min(first_start_us_, start);
-  last_end_us_ = std::max(last_end_us_, end);
+  const int64_t wall_end = wall_start + duration;
+  const int64_t start = pauses_.LeaveOut(wall_start);
+  const int64_t end = pauses_.LeaveOut(wall_end);
+  const bool first = all_.count() == 0;
+  wall_start_us_ = first ? wall_start : std::min(wall_start_us_, wall_start);
+  wall_end_us_ = std::max(wall_end_us_, wall_end);
+  first_start_us_ = first ? start : std::min(first_start_us_, start);
+  last_end_us_ = first ? end : std::max(last_end_us_, end);
   ends_.Add(end);
   all_.Add(duration);
   if (record.outcome != Outcome::kStatus) {
@@ -111,8 +118,9 @@ Measured Aggregator::Result() const {
   if (classes_.ok > 0) m.mean_ok_body_bytes = static_cast<double>(ok_body_bytes_) / ok;
   if (m.total_urls > 0) m.ok_fraction = ok / static_cast<double>(m.total_urls);
   if (m.timed_urls == 0) return m;
-  m.first_start_us = first_start_us_;
+  m.first_start_us = wall_start_us_;
   m.time_us = last_end_us_ - first_start_us_;
+  m.wall_us = wall_end_us_ - wall_start_us_;
   m.time_to_99_us = std::min(ends_.TimeOf(0.99), last_end_us_) - first_start_us_;
   if (m.time_us > 0) {
     m.mean_in_flight = all_.sum() / static_cast<double>(m.time_us);

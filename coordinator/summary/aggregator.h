@@ -5,6 +5,7 @@
 
 #include "common/histogram.h"
 #include "common/record.h"
+#include "coordinator/summary/pauses.h"
 #include "coordinator/summary/summary.h"
 #include "coordinator/summary/timeline.h"
 
@@ -18,7 +19,8 @@ namespace fetchbench::coordinator {
 // never started have no record and are in no figure but the ledger.
 //
 //   total_urls      records
-//   time            over timed records: max(start + duration) - min(start)
+//   time            over timed records: max(start + duration) - min(start), pauses left out
+//   wall            the same with the pauses
 //   time_to_99      from min(start) until 99 % of the timed records had ended, to one bin of
 //                   Timeline
 //   mean_in_flight  sum of durations / time
@@ -34,9 +36,11 @@ namespace fetchbench::coordinator {
 class Aggregator {
  public:
   // `timeout_us` <= 0: no overshoot is measured.
-  explicit Aggregator(int64_t timeout_us);
+  explicit Aggregator(int64_t timeout_us, Pauses pauses = {});
 
   void Add(const Record& record);
+  // Nothing of the run went on meanwhile. No record of after it has been added yet.
+  void AddPause(Pause pause) { pauses_.Add(pause); }
 
   Measured Result() const;
 
@@ -55,6 +59,7 @@ class Aggregator {
   void AddTimes(const Record& record);
 
   int64_t timeout_us_;
+  Pauses pauses_;
   StatusClasses classes_;
   OutcomeCounts outcomes_{};
   std::array<uint64_t, kStatusCodes> status_codes_{};
@@ -64,8 +69,10 @@ class Aggregator {
   Histogram failed_;
   Histogram overshoot_;
   Timeline ends_;
-  int64_t first_start_us_ = 0;
+  int64_t first_start_us_ = 0;  // these two without pauses
   int64_t last_end_us_ = 0;
+  int64_t wall_start_us_ = 0;
+  int64_t wall_end_us_ = 0;
   uint64_t body_bytes_ = 0;
   uint64_t ok_body_bytes_ = 0;
   uint64_t wire_bytes_ = 0;

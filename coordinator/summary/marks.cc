@@ -104,6 +104,12 @@ void Marker::MarkEnd() {
                                 lost, s_.agents.size(), s_.ledger.requested_again,
                                 s_.ledger.duplicates_dropped, Because(s_)));
   }
+  if (s_.resumed > 0) {
+    Add("resumed",
+        fmt::format("resumed {} time{} after {:.1f} s without a coordinator in all, which `time` "
+                    "leaves out; cost and the figures of agents and origin are those since then",
+                    s_.resumed, s_.resumed == 1 ? "" : "s", Ms(s_.down_us) / 1000));
+  }
 }
 
 void Marker::MarkLedger() {
@@ -156,8 +162,8 @@ void Marker::MarkHosts() {
   const auto offset = [](const AgentSummary& a) { return std::abs(a.clock_offset_us); };
   if (const AgentSummary* a = Worst(s_, offset); a != nullptr && offset(*a) > kMaxClockOffsetUs) {
     Add("clock_offset",
-        fmt::format("the clock of {} is {:.0f} ms {} ours (limit {:.0f} ms): `time` "
-                    "and start times are off by as much",
+        fmt::format("the clock of {} is {:.0f} ms {} ours (limit {:.0f} ms): its start times are "
+                    "corrected by that, to within what a message takes",
                     a->name, Ms(offset(*a)), a->clock_offset_us > 0 ? "ahead of" : "behind",
                     Ms(kMaxClockOffsetUs)));
   }
@@ -179,7 +185,8 @@ void Marker::MarkConcurrency() {
 // One that loses answers says less than sent by more than its own failures explain. A 3xx is sent
 // for every hop, so only the first test applies to it.
 void Marker::MarkOriginCounts() {
-  if (!s_.origin) return;
+  // Of a resumed run the origin has counted the last session only.
+  if (!s_.origin || s_.resumed > 0) return;
   uint64_t sent = 0;
   uint64_t claimed = 0;
   for (const auto& [code, count] : s_.origin->responses) {

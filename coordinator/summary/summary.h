@@ -66,6 +66,7 @@ struct Measured {
   uint64_t timed_urls = 0;     // records that time, avg, max and quantiles are about
   int64_t first_start_us = 0;  // UTC, microseconds since the Unix epoch; 0: nothing was started
   int64_t time_us = 0;
+  int64_t wall_us = 0;  // `time` and the pauses in which the coordinator was down
   int64_t time_to_99_us = 0;
   double mean_in_flight = 0;
   double ok_per_second = 0;
@@ -123,9 +124,10 @@ struct AgentSummary {
       0;                        // of any one report (about a second): busiest CPU not the target's
   double steal_fraction = 0;    // over the run: mean of its reports
   int64_t stalled_us = 0;       // feeding the target stood still, outbox full
-  int64_t clock_offset_us = 0;  // agent's clock minus ours, by the report that took least time
+  int64_t clock_offset_us = 0;  // agent's clock minus ours; its records' starts are corrected by it
   uint32_t reconnects = 0;
-  uint64_t surplus_lines = 0;           // target lines for a URL never asked for or answered before
+  uint64_t urls_moved = 0;     // lent to it, taken back, and given to others or to it again
+  uint64_t surplus_lines = 0;  // target lines for a URL never asked for or answered before
   std::optional<int> target_exit_code;  // -N: ended by signal N; empty: unknown
   std::string target_stderr;            // its last words, raw; empty: none, or it ended well
   bool lost = false;                    // stayed away past the grace period, or failed for good
@@ -200,7 +202,11 @@ struct Summary {
   RunFacts facts;
   RunEnd end = RunEnd::kComplete;
   bool degraded = false;  // complete, but not undisturbed: an agent was lost or reconnected
-  std::string reason;     // why the run ended early or is degraded, in words; empty: nothing to say
+  // How often the run was taken up again after its coordinator was gone, and how long it was down.
+  uint32_t resumed = 0;
+  int64_t down_us = 0;
+  std::string resume_command;  // goes on with what is left; empty: there is nothing to go on with
+  std::string reason;  // why the run ended early or is degraded, in words; empty: nothing to say
   Measured measured;
   Ledger ledger;
   Cost cost;

@@ -162,6 +162,7 @@ json::object Agent(const AgentSummary& a) {
                       {"stalled_ms", Ms(a.stalled_us)},
                       {"clock_offset_ms", Ms(a.clock_offset_us)},
                       {"reconnects", a.reconnects},
+                      {"urls_moved", a.urls_moved},
                       {"surplus_lines", a.surplus_lines},
                       {"unparsable_lines", a.unparsable_lines},
                       {"target_exit_code", nullptr},
@@ -219,6 +220,10 @@ std::string RenderJson(const Summary& s) {
     marks.push_back(json::object{{"name", Text(mark.name)}, {"text", Text(mark.text)}});
   }
   out["marks"] = std::move(marks);
+  out["resumed"] = s.resumed;
+  out["downtime_ms"] = Ms(s.down_us);
+  out["wall_time_ms"] = Ms(m.wall_us);
+  out["resume_command"] = Text(s.resume_command);
   out["ledger"] = LedgerOf(s);
   out["durations_ms"] = {{"all", Durations(m.all)},
                          {"2xx", Durations(m.ok)},

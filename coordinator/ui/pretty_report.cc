@@ -99,7 +99,8 @@ std::string LedgerText(const Summary& s) {
   return text;
 }
 
-std::string TimesText(const Measured& m) {
+std::string TimesText(const Summary& s) {
+  const Measured& m = s.measured;
   std::string text = fmt::format("99 % of the URLs after {}; {} requests in flight on average",
                                  HumanDuration(static_cast<double>(m.time_to_99_us)),
                                  HumanNumber(m.mean_in_flight));
@@ -107,6 +108,11 @@ std::string TimesText(const Measured& m) {
   if (m.wire_bytes)
     text += fmt::format(", wire {}", HumanBytes(static_cast<double>(*m.wire_bytes)));
   if (m.redirects > 0) text += fmt::format("; {} redirects followed", Grouped(m.redirects));
+  if (s.resumed > 0) {
+    text += fmt::format("; wall time {}: resumed {} time{}, {} without a coordinator",
+                        HumanDuration(static_cast<double>(m.wall_us)), s.resumed,
+                        s.resumed == 1 ? "" : "s", HumanDuration(static_cast<double>(s.down_us)));
+  }
   return text;
 }
 
@@ -218,13 +224,14 @@ std::string RenderPretty(const Summary& s, const TextStyle& style) {
   Append(lines, AgentsBox(s.agents, style));
   const Paint paint(style.colour);
   const auto safe = [&](const std::string& text) { return Harmless(text, !style.utf8); };
-  AddLabelled(lines, "times", TimesText(s.measured), style);
+  AddLabelled(lines, "times", TimesText(s), style);
   AddLabelled(lines, "cost", safe(CostText(s)), style);
   AddLabelled(lines, "ledger", LedgerText(s), style,
               s.ledger.Balanced() ? "" : paint.Red("ledger"));
   AddLabelled(lines, "facts", safe(FactsText(s.facts)), style);
   AddMarks(lines, s, style);
   if (!s.facts.folder.empty()) AddLabelled(lines, "folder", safe(s.facts.folder), style);
+  if (!s.resume_command.empty()) AddLabelled(lines, "go on", safe(s.resume_command), style);
   std::string out;
   for (const std::string& line : lines) out.append(line).append("\n");
   return out;

@@ -103,16 +103,29 @@ TEST_F(UrlBookTest, RefusesLeasesThatBreakTheProtocol) {
   EXPECT_THAT(std::string(book_.Add(lease, unfeedable_).message()),
               HasSubstr("2 indices but 3 URLs"));
 
-  lease = MakeLease(2, 0, {"a", "b"});
-  lease.set_index_delta(1, 0);
-  EXPECT_THAT(std::string(book_.Add(lease, unfeedable_).message()),
-              HasSubstr("index 0 is held already"));
-
+  Add(2, 0, {"a"});
   EXPECT_FALSE(book_.Add(MakeLease(2, 50, {"a"}), unfeedable_).ok()) << "the same lease twice";
 
   lease = MakeLease(3, 0, {"a"});
   lease.set_index_delta(0, -1);
   EXPECT_THAT(std::string(book_.Add(lease, unfeedable_).message()), HasSubstr("negative index"));
+}
+
+// A coordinator takes back what it lent to an agent that stays away, and may lend it to the same
+// agent when it is back: which goes on with it all the while.
+TEST_F(UrlBookTest, AnIndexThatIsHeldStaysWithItsEarlierLease) {
+  Add(1, 0, {"a", "b"});
+  EXPECT_EQ(Take(1), "a\n");
+  Add(2, 0, {"a", "b", "c"});
+  EXPECT_EQ(Take(), "b\nc\n") << "each once";
+  const auto closed = book_.Close("a");
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->lease_id, 1);
+  EXPECT_EQ(CloseIndex("c"), 2);
+  book_.Commit(2, 1);
+  EXPECT_THAT(book_.HeldLeases(), ElementsAre(1)) << "of the second, c was all";
+  Add(3, 1, {"b"});
+  EXPECT_THAT(book_.HeldLeases(), ElementsAre(1));
 }
 
 TEST_F(UrlBookTest, HoldsABoundedNumberOfUrls) {

@@ -200,7 +200,7 @@ TEST(OptionsTest, TakesAProfileWithTheSimulatedWeb) {
 }
 
 TEST(OptionsTest, PrintsManualsAndVersion) {
-  for (const char* command : {"run", "agents", "cancel", "targets", "import-urls"}) {
+  for (const char* command : {"run", "resume", "agents", "cancel", "targets", "import-urls"}) {
     const auto options = Parse({command, "--help"});
     ASSERT_TRUE(options.ok());
     EXPECT_EQ(options->command, Command::kPrintText);
@@ -211,8 +211,35 @@ TEST(OptionsTest, PrintsManualsAndVersion) {
 }
 
 TEST(OptionsTest, ManualKeepsTo80Columns) {
-  std::istringstream text(Parse({"run", "--help"})->text);
-  for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << line;
+  for (const char* command : {"run", "resume"}) {
+    std::istringstream text(Parse({command, "--help"})->text);
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+TEST(OptionsTest, ResumeTakesARunAndLeavesTheRestAsItWas) {
+  const auto newest = Parse({"resume"});
+  ASSERT_TRUE(newest.ok()) << newest.status();
+  EXPECT_EQ(newest->command, Command::kResume);
+  EXPECT_EQ(newest->resume.run, "");
+  EXPECT_FALSE(newest->resume.duration);
+  const auto named = Parse({"resume", "out/r1", "--duration", "0", "--give-up-after", "1.5",
+                            "--origin", "10.0.0.5:8000", "--format", "json"});
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->resume.run, "out/r1");
+  EXPECT_EQ(named->resume.duration->count(), 0);
+  EXPECT_EQ(*named->resume.give_up_after, milliseconds(1500));
+  EXPECT_EQ(*named->resume.origin, "10.0.0.5:8000");
+  EXPECT_EQ(named->resume.format, ReportFormat::kJson);
+  EXPECT_THAT(ErrorOf({"resume", "a", "b"}), HasSubstr("not expected"));
+  EXPECT_THAT(ErrorOf({"resume", "--urls", "list"}), HasSubstr("unknown option --urls"));
+}
+
+TEST(OptionsTest, ARunWaitsForAgentsForEverAndOneOfManyDoesNot) {
+  EXPECT_EQ(ParseRun({}).give_up_after.count(), 0);
+  EXPECT_EQ(ParseRun({"--give-up-after", "90"}).give_up_after, milliseconds(90'000));
+  EXPECT_GT(Parse({"bench"})->bench.run.give_up_after.count(), 0);
+  EXPECT_GT(Parse({"verify"})->verify.run.give_up_after.count(), 0);
 }
 
 TEST(OptionsTest, ReadsTheOtherCommands) {

@@ -171,7 +171,8 @@ TEST_F(RunEngineTest, WhatAnAwayAgentHadAskedForIsNotLentToIt) {
   EXPECT_TRUE(result.agents[0].lost);
 }
 
-TEST_F(RunEngineTest, WithoutAnyAgentLeftTheRunIsIncompleteAndKeepsItsRecords) {
+TEST_F(RunEngineTest, WithoutAnyAgentForTooLongTheRunIsIncompleteAndKeepsItsRecords) {
+  options_.give_up_after = milliseconds(600);
   Add({.break_after = 500, .away_after_break = true});
   const Result result = Run(20'000);
   EXPECT_EQ(result.end.end, RunEnd::kIncomplete);

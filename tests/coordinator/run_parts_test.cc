@@ -120,7 +120,7 @@ TEST(RunJsonTest, HoldsOptionsAndAgents) {
   AgentBoard board({"a", "b"}, {true, true}, 10);
   v1::Started started;
   started.mutable_host()->set_hostname("host-a");
-  board.Started(0, started);
+  board.Started(0, started, 0);
   board.Away(1, absl::UnavailableError("refused"));
   const std::string json =
       MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board, nullptr);
@@ -131,13 +131,13 @@ TEST(RunJsonTest, HoldsOptionsAndAgents) {
 
 TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
   AgentBoard board({"a"}, {true}, 10);
-  board.Started(0, v1::Started());
+  board.Started(0, v1::Started(), 0);
   board.Away(0, absl::UnavailableError("broken"));
   EXPECT_EQ(board.state(0), AgentState::kReconnecting);
   board.Lost(0, "grace");
   board.Away(0, absl::UnavailableError("still broken"));
   EXPECT_EQ(board.state(0), AgentState::kLost);
-  board.Started(0, v1::Started());
+  board.Started(0, v1::Started(), 0);
   EXPECT_EQ(board.state(0), AgentState::kRunning);
   EXPECT_EQ(board.Summaries()[0].reconnects, 1u);
   EXPECT_FALSE(board.Summaries()[0].lost);
@@ -165,9 +165,21 @@ TEST(AgentBoardTest, ASlowReportDoesNotHideAClockThatIsAhead) {
   EXPECT_EQ(board.Summaries()[0].clock_offset_us, 99'000);
 }
 
+TEST(AgentBoardTest, KnowsTheOffsetFromTheStartAndForgetsItWithALife) {
+  AgentBoard board({"far"}, {false}, 10);
+  v1::Started started;
+  started.mutable_host()->set_clock_us(400'000'000);
+  board.Started(0, started, 100'000'000);
+  EXPECT_EQ(board.clock_offset_us(0), 300'000'000);
+  // Rebooted, with its clock put right.
+  started.mutable_host()->set_clock_us(199'000'000);
+  board.Started(0, started, 200'000'000);
+  EXPECT_EQ(board.clock_offset_us(0), -1'000'000);
+}
+
 TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
   AgentBoard board({"a", "b"}, {true, true}, 10);
-  board.Started(0, v1::Started());
+  board.Started(0, v1::Started(), 0);
   board.Finished(0, v1::Finished());
   EXPECT_EQ(board.TroublesInWords(), "a: ended early; b: no answer");
 }
@@ -176,16 +188,16 @@ TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
   AgentBoard board({"a"}, {true}, 10);
   v1::Started started;
   v1::Progress progress;
-  board.Started(0, started);
+  board.Started(0, started, 0);
   progress.mutable_target()->set_user_us(700);
   progress.set_surplus_lines(2);
   board.Progress(0, progress, SteadyTime(seconds(1)), 0);
-  board.Started(0, started);  // a new life, which counts from 0
+  board.Started(0, started, 0);  // a new life, which counts from 0
   progress.mutable_target()->set_user_us(100);
   progress.set_surplus_lines(1);
   board.Progress(0, progress, SteadyTime(seconds(2)), 0);
   started.set_resumed(true);  // the same life goes on
-  board.Started(0, started);
+  board.Started(0, started, 0);
   progress.mutable_target()->set_user_us(300);
   board.Progress(0, progress, SteadyTime(seconds(3)), 0);
   EXPECT_EQ(board.TotalCost().user_us, 1'000);
@@ -194,7 +206,7 @@ TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
 
 TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
   AgentBoard board({"a"}, {true}, 10);
-  board.Started(0, v1::Started());
+  board.Started(0, v1::Started(), 0);
   v1::Failed last;
   last.mutable_totals()->mutable_target()->set_user_us(900);
   last.mutable_totals()->set_target_exit_code(-11);
@@ -205,7 +217,7 @@ TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
 
 TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {
   AgentBoard board({"a"}, {true}, 10);
-  board.Started(0, v1::Started());
+  board.Started(0, v1::Started(), 0);
   v1::Progress progress;
   board.Progress(0, progress, SteadyTime(seconds(1)), 0);
   progress.mutable_target()->set_user_us(500'000);

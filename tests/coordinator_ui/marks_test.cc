@@ -94,6 +94,15 @@ TEST(MarksTest, StealStallsAndClockOffsetNameTheWorstAgent) {
   EXPECT_THAT(marks[2].text, HasSubstr("70 ms behind"));
 }
 
+TEST(MarksTest, AResumedRunSaysSoAndIsNotComparedWithWhatOneOriginSaw) {
+  Summary s = GoodRun();
+  s.resumed = 2;
+  s.down_us = 34'200'000;
+  if (s.origin) s.origin->responses.clear();
+  EXPECT_THAT(Names(s), ElementsAre("resumed"));
+  EXPECT_THAT(OnlyText(s), AllOf(HasSubstr("2 times"), HasSubstr("34.2 s")));
+}
+
 TEST(MarksTest, AnUnbalancedLedgerSaysHowMany) {
   Summary s = GoodRun();
   s.ledger.recorded = 990;

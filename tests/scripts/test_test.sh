@@ -37,6 +37,18 @@ test_without_an_engine_the_tests_still_run() {
   expect_contains asan build/asan "$(<stdout)"
 }
 
+test_the_lab_is_run_as_often_as_asked_for() {
+  prepare
+  mkdir -p copy/tests/lab
+  printf '#!/bin/sh\necho "lab $*"\n' >copy/tests/lab/lab.py
+  chmod +x copy/tests/lab/lab.py
+  run_test --lab --jobs 3
+  expect_equal status 0 "$status"
+  expect_contains schedules '--schedules 200 --jobs 6' "$(<stdout)"
+  run_test --lab 7
+  expect_contains schedules '--schedules 7' "$(<stdout)"
+}
+
 test_an_engine_that_does_not_answer_is_none() {
   prepare
   export DOCKER_HOST=unix:///nowhere

@@ -1,0 +1,115 @@
+#include "coordinator/run/agent_roster.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace fetchbench::coordinator {
+
+AgentRoster::AgentRoster(net::any_io_executor loop, const Clock& clock)
+    : loop_(std::move(loop)), clock_(clock), changed_(loop_) {}
+
+void AgentRoster::Connect(const std::vector<std::string>& addresses,
+                          const std::vector<std::string>& names, std::vector<bool> same_clock,
+                          const v1::Start& start, AgentSessionLimits limits,
+                          const AgentSession::Release& release,
+                          const std::function<AgentEvents(AgentIndex)>& events_of) {
+  board_ =
+      std::make_unique<AgentBoard>(names, std::move(same_clock), start.options().concurrency());
+  for (AgentIndex i = 0; i < addresses.size(); ++i) {
+    sessions_.push_back(
+        std::make_shared<AgentSession>(loop_, addresses[i], start, limits, events_of(i)));
+    sessions_.back()->set_release(release);
+  }
+  for (const auto& session : sessions_) session->Begin();
+}
+
+bool AgentRoster::AllWant(const std::vector<bool>& expected) const {
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (expected[i] && !sessions_[i]->ended() && sessions_[i]->credit() == 0) return false;
+  }
+  return true;
+}
+
+Task<absl::Status> AgentRoster::WaitConnected(std::chrono::milliseconds limit,
+                                              std::vector<bool> expected,
+                                              std::function<bool()> stopped) {
+  expected.resize(sessions_.size(), true);
+  const SteadyTime deadline = clock_.Now() + limit;
+  bool in_time = true;
+  while (in_time && !stopped() && !AllWant(expected)) {
+    in_time = co_await changed_.WaitUntil(deadline);
+  }
+  size_t started = 0;
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (board_->ever_started(i)) {
+      ++started;
+      continue;
+    }
+    spdlog::error("agent {} is not there: {}", board_->name(i),
+                  board_->trouble(i).empty() ? "no answer" : board_->trouble(i));
+  }
+  if (started > 0 || stopped()) co_return absl::OkStatus();
+  co_return absl::UnavailableError("no agent could be reached: " + board_->TroublesInWords());
+}
+
+bool AgentRoster::IsHere(AgentIndex agent) const {
+  return !sessions_[agent]->ended() && board_->state(agent) == AgentState::kRunning;
+}
+
+bool AgentRoster::AnyHere() const {
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (IsHere(i)) return true;
+  }
+  return false;
+}
+
+bool AgentRoster::AnyHope() const { return !AllEnded(); }
+
+bool AgentRoster::AllEnded() const {
+  return std::all_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& session) { return session->ended(); });
+}
+
+void AgentRoster::ResumeReading() {
+  for (const auto& session : sessions_) session->ResumeReading();
+}
+
+void AgentRoster::CancelAll(const std::string& reason) {
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (board_->state(i) != AgentState::kRunning) {
+      AbandonAway(i);
+      continue;
+    }
+    sessions_[i]->SendCancel(reason);
+    sessions_[i]->SendFinish();
+    sessions_[i]->ResumeReading();
+  }
+  Wake();
+}
+
+void AgentRoster::FinishAll() {
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (board_->state(i) == AgentState::kRunning) {
+      sessions_[i]->SendFinish();
+    } else {
+      AbandonAway(i);
+    }
+  }
+}
+
+void AgentRoster::AbandonAll() {
+  for (const auto& session : sessions_) {
+    if (!session->ended()) session->Abandon();
+  }
+}
+
+// One that is not here at the end: it counts as lost unless it had ended before.
+void AgentRoster::AbandonAway(AgentIndex agent) {
+  if (sessions_[agent]->ended()) return;
+  sessions_[agent]->Abandon();
+  board_->Lost(agent, "was not there at the end");
+}
+
+}  // namespace fetchbench::coordinator

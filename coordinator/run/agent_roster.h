@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/net.h"
+#include "common/wakeup.h"
+#include "coordinator/run/agent_board.h"
+#include "coordinator/run/agent_session.h"
+
+namespace fetchbench::coordinator {
+
+// The agents of a run, each with its session and its row on the board: who is here, who may come
+// back, and what is said to all of them. On the control loop.
+class AgentRoster {
+ public:
+  AgentRoster(net::any_io_executor loop, const Clock& clock);
+
+  // Dials every agent, `names` for people. Each gets `start` and the events that `events_of` makes
+  // for it. Once.
+  void Connect(const std::vector<std::string>& addresses, const std::vector<std::string>& names,
+               std::vector<bool> same_clock, const v1::Start& start, AgentSessionLimits limits,
+               const AgentSession::Release& release,
+               const std::function<AgentEvents(AgentIndex)>& events_of);
+  // Until every agent that is `expected` wants URLs or has failed, `limit` has passed, or
+  // `stopped`. At least one started, or stopped: OK.
+  Task<absl::Status> WaitConnected(std::chrono::milliseconds limit, std::vector<bool> expected,
+                                   std::function<bool()> stopped);
+  // Something changed that WaitConnected looks at.
+  void Wake() { changed_.Notify(); }
+
+  size_t size() const { return sessions_.size(); }
+  bool connected() const { return board_ != nullptr; }
+  AgentSession& session(AgentIndex agent) { return *sessions_[agent]; }
+  AgentBoard& board() { return *board_; }
+  const AgentBoard& board() const { return *board_; }
+
+  // Runs the target for us now.
+  bool IsHere(AgentIndex agent) const;
+  bool AnyHere() const;
+  // Whether any may still bring records: also one that is away past its grace, as long as it is
+  // being dialled.
+  bool AnyHope() const;
+  bool AllEnded() const;
+
+  void ResumeReading();
+  // Those that are here are told to stop at once, the others are given up.
+  void CancelAll(const std::string& reason);
+  // Those that are here are told that no further URL comes, the others are given up.
+  void FinishAll();
+  void AbandonAll();
+
+ private:
+  void AbandonAway(AgentIndex agent);
+  bool AllWant(const std::vector<bool>& expected) const;
+
+  net::any_io_executor loop_;
+  const Clock& clock_;
+  std::unique_ptr<AgentBoard> board_;
+  std::vector<std::shared_ptr<AgentSession>> sessions_;
+  Wakeup changed_;
+};
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,89 @@
+#include "coordinator/run/run_ending.h"
+
+#include <sys/resource.h>
+
+#include <string>
+#include <utility>
+
+#include "coordinator/run/run_view.h"
+#include "coordinator/run/take_up_run.h"
+#include "coordinator/summary/marks.h"
+#include "coordinator/ui/report_writer.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+const OriginConfig* ConfigOf(const RunStage& stage) {
+  return stage.web() == nullptr ? nullptr : &stage.web()->config;
+}
+
+const AgentBoard* BoardOf(RunEngine& engine) {
+  return engine.connected() ? &engine.board() : nullptr;
+}
+
+// What earlier sessions add, and how a later one would go on.
+void NoteSessions(const RunParts& parts, Summary& s) {
+  const ResumeState& state = parts.journal.state();
+  s.ledger.duplicates_dropped += state.duplicates_dropped;
+  s.ledger.requested_again += state.requested_again;
+  s.resumed = state.sessions - 1;
+  s.down_us = Pauses(state.pauses).Total();
+  if (s.end == RunEnd::kComplete) return;
+  s.resume_command = ResumeCommand(parts.identity.folder, parts.identity.run_id);
+  if (s.end == RunEnd::kDuration) s.resume_command += " --duration 0";
+}
+
+}  // namespace
+
+int64_t ProcessCpuUs() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto us = [](const timeval& t) { return int64_t{t.tv_sec} * 1'000'000 + t.tv_usec; };
+  return us(usage.ru_utime) + us(usage.ru_stime);
+}
+
+Summary Summarise(const RunParts& parts, const EngineEnd& end,
+                  std::optional<OriginSummary> origin) {
+  Summary s;
+  const AgentBoard* board = BoardOf(parts.engine);
+  s.facts =
+      MakeFacts(parts.options, parts.identity, ConfigOf(parts.stage), board, parts.stage.facts());
+  s.end = end.end;
+  s.reason = end.reason;
+  s.measured = parts.engine.aggregator().Result();
+  s.ledger = MakeLedger(parts.list.counts, parts.engine.counts(), parts.engine.committed());
+  s.invalid_lines = parts.list.counts.invalid;
+  if (board != nullptr) {
+    s.cost = board->TotalCost();
+    s.agents = board->Summaries();
+  }
+  for (AgentIndex i = 0; i < s.agents.size(); ++i) {
+    s.agents[i].urls_moved = parts.engine.TakenFrom(i);
+  }
+  s.cost.coordinator_cpu_us = ProcessCpuUs() - parts.cpu_before_us;
+  s.origin = std::move(origin);
+  s.origin_trouble = parts.stage.origin_trouble();
+  if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
+  const std::string disturbed = DegradedInWords(s.agents);
+  s.degraded = !disturbed.empty();
+  if (s.reason.empty()) s.reason = disturbed;
+  NoteSessions(parts, s);
+  s.marks = FindMarks(s);
+  return s;
+}
+
+absl::Status WriteRunJson(const RunParts& parts) {
+  return parts.journal.folder().Write(
+      "run.json", MakeRunJson(parts.options, parts.identity, ConfigOf(parts.stage),
+                              BoardOf(parts.engine), parts.stage.facts()));
+}
+
+absl::Status WriteResults(const RunParts& parts, const Summary& summary) {
+  absl::Status status = parts.journal.folder().Write("summary.json", RenderJson(summary));
+  // Again: what is known of the agents' clocks by now.
+  if (status.ok() && parts.engine.connected()) status = WriteRunJson(parts);
+  if (status.ok()) status = parts.journal.NoteEnd(summary);
+  return status;
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/run/list_loader.h"
+#include "coordinator/run/run_engine.h"
+#include "coordinator/run/run_journal.h"
+#include "coordinator/run/run_report.h"
+#include "coordinator/run/run_stage.h"
+#include "coordinator/summary/summary.h"
+
+namespace fetchbench::coordinator {
+
+// All that took part in a run; for what is written of it. On the control loop.
+struct RunParts {
+  const RunOptions& options;
+  const RunIdentity& identity;
+  RunEngine& engine;
+  const RunStage& stage;
+  const LoadedList& list;
+  RunJournal& journal;
+  int64_t cpu_before_us = 0;  // what this process had used when the run began
+};
+
+// CPU time of this process until now, microseconds.
+int64_t ProcessCpuUs();
+
+// What the run came to, judged.
+Summary Summarise(const RunParts& parts, const EngineEnd& end, std::optional<OriginSummary> origin);
+
+// run.json, as much as is known by now.
+absl::Status WriteRunJson(const RunParts& parts);
+
+// The files of a run that is over; the first error.
+absl::Status WriteResults(const RunParts& parts, const Summary& summary);
+
+}  // namespace fetchbench::coordinator

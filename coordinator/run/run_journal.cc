@@ -1,0 +1,94 @@
+#include "coordinator/run/run_journal.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace fetchbench::coordinator {
+namespace {
+
+// Who resumes may stand elsewhere.
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.string();
+}
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
+absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& clock,
+                                             const RunIdentity& identity,
+                                             const RunOptions& options) {
+  ResumeState state;
+  state.version = FETCHBENCH_VERSION;
+  state.identity = identity;
+  state.options = options;
+  if (options.urls != "-") state.options.urls = Absolute(options.urls);
+  if (IsFile(options.profile)) state.options.profile = Absolute(options.profile);
+  if (!options.base_images.empty()) state.options.base_images = Absolute(options.base_images);
+  state.sessions = 1;
+  RunJournal journal(std::move(folder), clock, std::move(state));
+  if (absl::Status s = journal.Write(); !s.ok()) return s;
+  return journal;
+}
+
+absl::StatusOr<RunJournal> RunJournal::GoOn(RunFolder folder, const Clock& clock, ResumeState state,
+                                            int64_t down_since_us) {
+  ++state.sessions;
+  state.down_since_us = down_since_us;
+  state.end.clear();
+  state.ended_us = 0;
+  RunJournal journal(std::move(folder), clock, std::move(state));
+  if (absl::Status s = journal.Write(); !s.ok()) return s;
+  return journal;
+}
+
+absl::Status RunJournal::NoteList(uint64_t urls, uint64_t invalid) {
+  state_.list_loaded = true;
+  state_.urls = urls;
+  state_.invalid = invalid;
+  return Write();
+}
+
+void RunJournal::NotDownBefore(int64_t wall_us) {
+  state_.down_since_us = std::max(state_.down_since_us, wall_us);
+}
+
+absl::StatusOr<Pause> RunJournal::NoteFeeding(const v1::TargetSpec& target,
+                                              const std::map<std::string, v1::TargetFacts>& facts,
+                                              const std::string& profile_sha256) {
+  if (!target.name().empty()) state_.target = target;
+  // Those of agents that were there before and are not now stay.
+  for (const auto& [name, of_agent] : facts) state_.facts[name] = of_agent;
+  if (!profile_sha256.empty()) state_.profile_sha256 = profile_sha256;
+  state_.fed_since_us = clock_->WallUs();
+  Pause pause;
+  if (resumed()) {
+    pause = {state_.down_since_us, std::max(state_.down_since_us, state_.fed_since_us)};
+    state_.pauses.push_back(pause);
+    state_.down_since_us = 0;
+  }
+  if (absl::Status s = Write(); !s.ok()) return s;
+  return pause;
+}
+
+absl::Status RunJournal::NoteEnd(const Summary& summary) {
+  state_.end = RunEndName(summary.end);
+  state_.ended_us = clock_->WallUs();
+  if (state_.fed_since_us > 0) {
+    state_.fed_us += std::max<int64_t>(state_.ended_us - state_.fed_since_us, 0);
+    state_.fed_since_us = 0;
+  }
+  state_.duplicates_dropped = summary.ledger.duplicates_dropped;
+  state_.requested_again = summary.ledger.requested_again;
+  if (absl::Status s = Write(); !s.ok()) return s;
+  if (summary.end == RunEnd::kComplete) folder_.Remove("urls.spool");
+  return absl::OkStatus();
+}
+
+}  // namespace fetchbench::coordinator

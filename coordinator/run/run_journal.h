@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "coordinator/run/resume_state.h"
+#include "coordinator/run/run_folder.h"
+#include "coordinator/summary/summary.h"
+
+namespace fetchbench::coordinator {
+
+// Keeps in the run's folder what another coordinator needs to go on with the run, as far as it has
+// come. Every Note... is on disk when it returns OK. On the control loop.
+class RunJournal {
+ public:
+  // A new run. `clock` outlives the journal.
+  static absl::StatusOr<RunJournal> Begin(RunFolder folder, const Clock& clock,
+                                          const RunIdentity& identity, const RunOptions& options);
+  // A run that nothing has gone on with since `down_since_us`.
+  static absl::StatusOr<RunJournal> GoOn(RunFolder folder, const Clock& clock, ResumeState state,
+                                         int64_t down_since_us);
+
+  absl::Status NoteList(uint64_t urls, uint64_t invalid);
+  // URLs begin to flow, with what was made ready for them. The pause before, if there was one.
+  absl::StatusOr<Pause> NoteFeeding(const v1::TargetSpec& target,
+                                    const std::map<std::string, v1::TargetFacts>& facts,
+                                    const std::string& profile_sha256);
+  // The session is over. A run that is complete cannot be resumed, and loses what that would need.
+  absl::Status NoteEnd(const Summary& summary);
+
+  // The coordinator is alive; cheap.
+  void SignOfLife() const { folder_.SignOfLife(clock_->WallUs()); }
+  // A fetch of an earlier session ended as late as this: it was not down then.
+  void NotDownBefore(int64_t wall_us);
+
+  const RunFolder& folder() const { return folder_; }
+  const ResumeState& state() const { return state_; }
+  bool resumed() const { return state_.sessions > 1; }
+
+ private:
+  RunJournal(RunFolder folder, const Clock& clock, ResumeState state)
+      : folder_(std::move(folder)), clock_(&clock), state_(std::move(state)) {}
+  absl::Status Write() const { return folder_.Write(ResumeState::kFileName, ToJson(state_)); }
+
+  RunFolder folder_;
+  const Clock* clock_;
+  ResumeState state_;
+};
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,217 @@
+#include "coordinator/run/run_stage.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <exception>
+#include <utility>
+
+#include "common/wakeup.h"
+#include "coordinator/run/blocking.h"
+#include "coordinator/run/cancel_run.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr std::chrono::milliseconds kStopLimit{2000};
+constexpr std::chrono::milliseconds kHurriedStopLimit{200};
+// An agent removes its container, for which the Engine takes its time.
+constexpr std::chrono::milliseconds kRemoveLimit{1500};
+
+absl::Status Changed(const std::string& difference) {
+  return absl::InvalidArgumentError(
+      fmt::format("the run can go on only with what it was begun with, but {}", difference));
+}
+
+Task<> ReleaseOne(net::any_io_executor loop, std::string address, std::string run_id,
+                  std::chrono::milliseconds limit) {
+  const auto work = [&] { return ReleaseFromRun(address, run_id, limit); };
+  const absl::Status released = co_await RunBlocking(std::move(loop), work);
+  // One that is out of reach now is released when it comes; one busy with another run says so
+  // itself.
+  if (!released.ok()) spdlog::info("agent {}: {}", address, std::string(released.message()));
+}
+
+}  // namespace
+
+RunStage::RunStage(net::any_io_executor loop, const RunOptions& options,
+                   const RunIdentity& identity, const ResumeState* before, Events events)
+    : loop_(std::move(loop)),
+      options_(options),
+      identity_(identity),
+      before_(before),
+      events_(std::move(events)),
+      addresses_(options.agents),
+      names_(options.agents) {}
+
+Task<absl::Status> RunStage::SetUp() {
+  absl::Status status = co_await StartAgents();
+  if (status.ok() && before_ != nullptr) status = co_await ReleaseAgents();
+  const bool web_first = options_.web == Web::kSim && !options_.target.is_container();
+  if (status.ok() && web_first) status = co_await StartWeb();
+  if (status.ok()) status = co_await Prepare();
+  // After the target: a build may take long, and the origin's images come out of the same Engine.
+  const bool web_last = options_.web == Web::kSim && options_.target.is_container();
+  if (status.ok() && web_last) status = co_await StartWeb();
+  co_return status;
+}
+
+Task<absl::Status> RunStage::StartAgents() {
+  if (addresses_.empty()) {
+    placement_ = Place(AllowedCpus());
+    PinThisThread(placement_.others);
+    auto agent =
+        co_await StartLocalAgent(loop_, placement_, options_.log_level, events_.interrupted);
+    if (!agent.ok()) co_return agent.status();
+    local_agent_.emplace(*std::move(agent));
+    addresses_ = {local_agent_->address()};
+    names_ = {"local"};
+  }
+  reached_.assign(addresses_.size(), false);
+  co_return absl::OkStatus();
+}
+
+// All agents at once: what an earlier session left with them would make them refuse this one.
+Task<absl::Status> RunStage::ReleaseAgents() {
+  size_t open = addresses_.size();
+  Wakeup done(loop_);
+  for (const std::string& address : addresses_) {
+    net::co_spawn(loop_, ReleaseOne(loop_, address, identity_.run_id, options_.connect_timeout),
+                  [&open, &done](const std::exception_ptr&) {
+                    --open;
+                    done.Notify();
+                  });
+  }
+  while (open > 0) co_await done.WaitUntil();
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> RunStage::StartWeb() {
+  auto web = co_await SetUpWeb(loop_, options_, placement_, identity_.run_id, identity_.folder,
+                               events_.interrupted);
+  if (!web.ok()) co_return web.status();
+  web_ = *std::move(web);
+  if (before_ == nullptr || before_->profile_sha256.empty()) co_return absl::OkStatus();
+  if (web_->config.seed != before_->options.seed) {
+    co_return Changed(fmt::format("the seed of the simulated web was {}, is {}",
+                                  before_->options.seed, web_->config.seed));
+  }
+  if (web_->config.profile_sha256 != before_->profile_sha256) {
+    co_return Changed(fmt::format("the digest of the simulated web's profile {} was {}, is {}",
+                                  web_->config.profile, before_->profile_sha256,
+                                  web_->config.profile_sha256));
+  }
+  co_return absl::OkStatus();
+}
+
+// One agent that is ready is enough: the others are told of, and counted as lost.
+Task<absl::Status> RunStage::Prepare() {
+  auto plan = co_await PlanTarget(loop_, options_);
+  if (!plan.ok()) co_return plan.status();
+  target_ = plan->spec;
+  if (before_ != nullptr && !before_->target.name().empty()) {
+    const std::string difference = DifferenceOf(before_->target, target_);
+    if (!difference.empty()) co_return Changed(difference);
+  }
+  preparing_.clear();
+  for (const std::string& name : names_) preparing_.emplace_back().name = name;
+  PrepareLimits limits;
+  limits.connect = options_.connect_timeout;
+  PrepareEvents events;
+  events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
+  events.stopped = events_.stopped;
+  const auto results =
+      co_await PrepareAll(loop_, addresses_, *std::move(plan), limits, std::move(events));
+  co_return JudgePrepared(results);
+}
+
+absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results) {
+  absl::Status failure = absl::OkStatus();
+  std::string troubles;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const absl::Status& status = results[i].status();
+    reached_[i] = !absl::IsUnavailable(status);
+    if (status.ok()) {
+      if (absl::Status s = CheckSame(names_[i], *results[i]); !s.ok()) return s;
+      if (!facts_) facts_ = *results[i];
+      facts_by_agent_[names_[i]] = *results[i];
+      continue;
+    }
+    if (results.size() > 1 && !absl::IsCancelled(status)) {
+      spdlog::error("agent {}: {}", names_[i], std::string(status.message()));
+    }
+    if (failure.ok()) failure = status;
+    troubles += fmt::format("{}{}: {}", troubles.empty() ? "" : "; ", names_[i],
+                            std::string(status.message()));
+  }
+  if (facts_) return absl::OkStatus();
+  if (absl::IsCancelled(failure)) return failure;
+  return absl::Status(failure.code(), fmt::format("no agent could make target {} ready: {}",
+                                                  options_.target.name, troubles));
+}
+
+absl::Status RunStage::CheckSame(const std::string& agent, const v1::TargetFacts& facts) const {
+  if (before_ == nullptr) return absl::OkStatus();
+  const auto then = before_->facts.find(agent);
+  if (then == before_->facts.end()) return absl::OkStatus();
+  const std::string difference =
+      DifferenceOf(agent, then->second, facts, /*same_image=*/!options_.image.empty());
+  return difference.empty() ? absl::OkStatus() : Changed(difference);
+}
+
+void RunStage::ShowPrepare(size_t agent, const v1::PrepareProgress& progress) {
+  AgentProgress& row = preparing_[agent];
+  row.state = AgentState::kPreparing;
+  row.note = progress.message();
+  if (progress.send_context()) {
+    events_.say(fmt::format("Building {} on {}; the first time takes minutes.",
+                            options_.target.name, row.name));
+  }
+  spdlog::info("agent {}: {}", row.name, progress.message());
+}
+
+Task<absl::Status> RunStage::BeginRun(std::string session_id, LoadedList& list) {
+  if (!web_ || events_.stopped()) co_return absl::OkStatus();
+  if (!list.all_hosts) {
+    spdlog::warn(
+        "more than {} hosts: certificates of the others are issued when they are asked for, which "
+        "costs the origin time",
+        OriginClient::kMaxCertificates);
+  }
+  const absl::Status issued = co_await web_->client->IssueCertificates(list.hosts, events_.stopped);
+  if (!issued.ok()) co_return issued;
+  list.hosts = {};
+  co_return co_await web_->client->BeginRun(session_id);
+}
+
+Task<std::optional<OriginSummary>> RunStage::AskOrigin(std::string session_id) {
+  auto summary = co_await web_->client->RunStatistics(session_id);
+  if (!summary.ok()) {
+    origin_trouble_ = std::string(summary.status().message());
+    if (const auto ended = web_->process ? web_->process->Ended() : std::nullopt) {
+      origin_trouble_ = "it ended during the run, " + *ended;
+    }
+    spdlog::warn("no figures from the origin: {}", origin_trouble_);
+    co_return std::nullopt;
+  }
+  co_return *std::move(summary);
+}
+
+std::optional<std::string> RunStage::LocalAgentEnd() {
+  const auto ended = local_agent_ ? local_agent_->process().Ended() : std::nullopt;
+  if (!ended) return std::nullopt;
+  return fmt::format("the agent that was started here ended, {}", *ended);
+}
+
+Task<> RunStage::Stop(bool hurry) {
+  const std::chrono::milliseconds limit = hurry ? kHurriedStopLimit : kStopLimit;
+  if (local_agent_) {
+    local_agent_->process().Stop(options_.target.is_container() ? limit + kRemoveLimit : limit);
+  }
+  if (web_ && web_->process) web_->process->Stop(limit);
+  local_agent_.reset();
+  if (web_ && web_->container) co_await web_->container->Remove();
+}
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/net.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/run/list_loader.h"
+#include "coordinator/run/placement.h"
+#include "coordinator/run/prepare_target.h"
+#include "coordinator/run/resume_state.h"
+#include "coordinator/run/run_report.h"
+#include "coordinator/run/run_setup.h"
+#include "coordinator/summary/summary.h"
+#include "coordinator/ui/progress_model.h"
+
+namespace fetchbench::coordinator {
+
+// What a run plays on: its agents, its web, its target made ready. Starts those that were not
+// named, and ends what it started. On the control loop.
+class RunStage {
+ public:
+  struct Events {
+    std::function<void(const std::string&)> say;  // for a person
+    std::function<bool()> interrupted;            // by the user: give up waiting
+    std::function<bool()> stopped;                // for whatever reason
+  };
+
+  // `options` and `identity` outlive it. `before`: the state of the run's earlier session; what
+  // differs from it is an error (InvalidArgument). Null: there was none.
+  RunStage(net::any_io_executor loop, const RunOptions& options, const RunIdentity& identity,
+           const ResumeState* before, Events events);
+
+  // Everything, in the order that the target needs. At least one agent is ready afterwards.
+  Task<absl::Status> SetUp();
+  // The web expects the run: certificates of its hosts, counters at 0.
+  Task<absl::Status> BeginRun(std::string session_id, LoadedList& list);
+  // What the web saw; empty when it cannot tell, and why is then in origin_trouble().
+  Task<std::optional<OriginSummary>> AskOrigin(std::string session_id);
+  Task<> Stop(bool hurry);
+  // At once, without waiting for anything.
+  void DropAgent() { local_agent_.reset(); }
+
+  const SimulatedWeb* web() const { return web_ ? &*web_ : nullptr; }
+  OriginClient* origin_client() { return web_ ? web_->client.get() : nullptr; }
+  const std::string& origin_trouble() const { return origin_trouble_; }
+
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  const std::vector<std::string>& names() const { return names_; }
+  // The agents that have said something, good or bad.
+  const std::vector<bool>& reached() const { return reached_; }
+  // Why there is no hope for our own agent; empty: it lives, or there is none.
+  std::optional<std::string> LocalAgentEnd();
+
+  const v1::TargetSpec& target() const { return target_; }
+  // Of the first agent that was ready; null before.
+  const v1::TargetFacts* facts() const { return facts_ ? &*facts_ : nullptr; }
+  const std::map<std::string, v1::TargetFacts>& facts_by_agent() const { return facts_by_agent_; }
+  // Rows of the display before the agents run.
+  const std::vector<AgentProgress>& preparing() const { return preparing_; }
+
+ private:
+  Task<absl::Status> StartAgents();
+  Task<absl::Status> ReleaseAgents();
+  Task<absl::Status> StartWeb();
+  Task<absl::Status> Prepare();
+  absl::Status JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results);
+  absl::Status CheckSame(const std::string& agent, const v1::TargetFacts& facts) const;
+  void ShowPrepare(size_t agent, const v1::PrepareProgress& progress);
+
+  net::any_io_executor loop_;
+  const RunOptions& options_;
+  const RunIdentity& identity_;
+  const ResumeState* before_;
+  Events events_;
+  Placement placement_;
+  std::optional<SimulatedWeb> web_;
+  std::string origin_trouble_;
+  std::optional<LocalAgent> local_agent_;
+  std::vector<std::string> addresses_;
+  std::vector<std::string> names_;
+  std::vector<bool> reached_;
+  v1::TargetSpec target_;
+  std::vector<AgentProgress> preparing_;
+  std::optional<v1::TargetFacts> facts_;
+  std::map<std::string, v1::TargetFacts> facts_by_agent_;
+};
+
+}  // namespace fetchbench::coordinator

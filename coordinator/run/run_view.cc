@@ -1,0 +1,107 @@
+#include "coordinator/run/run_view.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "coordinator/run/run_report.h"
+#include "coordinator/ui/human_numbers.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr size_t kMaxAgentsNamed = 5;
+
+std::string AloneInWords(const Solitude& alone, SteadyTime now) {
+  return fmt::format("no agent is here, waiting for {}: {}",
+                     HumanSeconds(std::chrono::duration<double>(now - alone.since).count()),
+                     alone.troubles);
+}
+
+std::string Befell(const AgentSummary& a) {
+  std::string words = a.name;
+  if (a.lost) {
+    words += " lost";
+  } else if (a.reconnects > 0) {
+    words += fmt::format(" came back {} time{}", a.reconnects, a.reconnects == 1 ? "" : "s");
+  }
+  if (!a.trouble.empty()) words += fmt::format(" ({})", a.trouble);
+  if (a.urls_moved > 0) words += fmt::format(", {} URLs moved", Grouped(a.urls_moved));
+  return words;
+}
+
+}  // namespace
+
+ProgressSnapshot ProgressView::Take(RunEngine& engine, const RunOptions& options, SteadyTime now,
+                                    std::optional<SteadyTime> since,
+                                    const std::vector<AgentProgress>& preparing) {
+  ProgressSnapshot s;
+  s.title = MakeTitle(options);
+  const auto counts = engine.counts();
+  if (counts) s.total = counts->total;
+  const Aggregator& aggregator = engine.aggregator();
+  s.done = engine.committed();
+  if (!since) known_ = s.done;
+  if (since) s.elapsed_s = std::chrono::duration<double>(now - *since).count();
+  record_rate_.Sample(now, s.done);
+  byte_rate_.Sample(now, aggregator.body_bytes());
+  s.rate_now = record_rate_.PerSecond();
+  s.rate_overall = s.elapsed_s > 0 ? static_cast<double>(s.done - known_) / s.elapsed_s : 0;
+  s.eta_s = EstimateEta(s.total, s.done, s.rate_now, s.rate_overall);
+  s.classes = aggregator.classes();
+  s.outcomes = aggregator.outcomes();
+  s.p50_us = aggregator.DurationQuantileUs(0.5);
+  s.p90_us = aggregator.DurationQuantileUs(0.9);
+  s.p99_us = aggregator.DurationQuantileUs(0.99);
+  s.bytes = aggregator.body_bytes();
+  s.bytes_per_s = byte_rate_.PerSecond();
+  if (engine.connected()) {
+    s.agents = engine.board().Rows(now);
+    s.in_flight = engine.board().InFlight();
+  } else {
+    s.agents = preparing;
+  }
+  s.concurrency = uint64_t{options.concurrency} * s.agents.size();
+  if (const auto alone = engine.alone()) s.notices.push_back(AloneInWords(*alone, now));
+  return s;
+}
+
+std::string DegradedInWords(const std::vector<AgentSummary>& agents) {
+  std::string words;
+  size_t named = 0;
+  size_t others = 0;
+  for (const AgentSummary& a : agents) {
+    if (!a.lost && a.reconnects == 0 && a.urls_moved == 0) continue;
+    if (++named > kMaxAgentsNamed) {
+      ++others;
+      continue;
+    }
+    words += fmt::format("{}{}", words.empty() ? "" : "; ", Befell(a));
+  }
+  if (others > 0) words += fmt::format("; and {} more agents", others);
+  return words;
+}
+
+ExitCode ExitCodeOf(const absl::Status& error, RunEnd end, bool begun) {
+  if (!error.ok()) {
+    switch (error.code()) {
+      case absl::StatusCode::kInvalidArgument:
+      case absl::StatusCode::kNotFound:
+        return ExitCode::kUsage;
+      default:
+        return begun ? ExitCode::kIncomplete : ExitCode::kInternalError;
+    }
+  }
+  switch (end) {
+    case RunEnd::kComplete:
+    case RunEnd::kDuration:
+      return ExitCode::kDone;
+    case RunEnd::kInterrupted:
+      return ExitCode::kInterrupted;
+    case RunEnd::kIncomplete:
+      return ExitCode::kIncomplete;
+  }
+  return ExitCode::kInternalError;
+}
+
+}  // namespace fetchbench::coordinator

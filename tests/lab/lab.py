@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Breaks real runs at random moments, and checks that nothing is lost: one origin, one coordinator, three agents as
+real processes; a schedule drawn from a seed kills, freezes and restarts agents, and kills, interrupts and resumes the
+coordinator. Afterwards every index has exactly one record, and the outcomes are those of an undisturbed run.
+
+A schedule that fails is printed with the command that runs it again, and its folder is kept.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import ledger
+import places
+import schedule
+
+# Hosts whose outcome does not depend on time, whoever asks them and whenever.
+KINDS = [
+    "http://h{}.example/",
+    "http://h{}.status-404.conformance.test/",
+    "http://h{}.example/b",
+    "http://h{}.answers-after-one-second.conformance.test/",
+    "http://h{}.dns-nxdomain.conformance.test/",
+    "http://h{}.connect-refused.conformance.test/",
+    "https://h{}.example/",
+    "http://h{}.redirect-301.conformance.test/",
+    "http://h{}.example/c",
+    "http://h{}.body-shorter-than-announced.conformance.test/",
+    "no url {}",
+]
+CONCURRENCY = 3
+TIMEOUT_S = 30  # far above what a busy machine needs, so that it decides no outcome
+RUN_LIMIT_S = 180
+MOST_RESUMES = 60
+
+
+def make_list(count):
+    lines = [KINDS[i % len(KINDS)].format(i) for i in range(count)]
+    return lines, [None if " " in line else line for line in lines]
+
+
+class Coordinator:
+    """One run, through all its coordinators."""
+
+    def __init__(self, programs, place, folder, list_path):
+        self._program = f"{programs}/fetchbench-coordinator"
+        self._place = place
+        self._list = list_path
+        self._log = open(f"{folder}/coordinator.log", "ab")
+        self._out = f"{folder}/out"
+        self._process = None
+        self.kept = {}  # records that must stay as they are
+        self.resumes = 0
+
+    @property
+    def folder(self):
+        return os.path.realpath(f"{self._out}/latest")
+
+    @property
+    def alive(self):
+        return self._process.poll() is None
+
+    def begin(self):
+        agents = ",".join(agent.address for agent in self._place.agents)
+        self._start(
+            ["run", "native", "--urls", self._list, "--origin", self._place.origin, "--agents", agents]
+            + ["--concurrency", str(CONCURRENCY), "--timeout", str(TIMEOUT_S)]
+            + ["--grace", str(schedule.GRACE_S), "--silence", str(schedule.SILENCE_S)]
+        )
+
+    def _start(self, arguments):
+        self._log.write(f"-- {time.time():.3f} {shlex.join(arguments)}\n".encode())
+        self._log.flush()
+        common = ["--out", self._out, "--progress", "plain", "--format", "json"]
+        self._process = places.start([self._program, *arguments, *common], self._log)
+
+    def resume(self):
+        """Goes on, or begins again when there was not yet anything to go on with."""
+        if not os.path.exists(f"{self.folder}/resume.json"):
+            self.begin()
+            return
+        self.resumes += 1
+        self.kept.update(ledger.committed(self.folder))
+        self._start(["resume", "--connect-timeout", "2"])
+
+    def signal(self, number):
+        places.send([self._process.pid], number)
+
+    def wait(self, limit_s):
+        return self._process.wait(limit_s)
+
+    def end(self):
+        if self._process and self.alive:
+            self.signal(signal.SIGKILL)
+            self._process.wait()
+        self._log.close()
+
+
+class Player:
+    """Does what a schedule says to one run. Steps are undone when their time has come, whatever else goes on."""
+
+    def __init__(self, place, coordinator):
+        self._agents = place.agents
+        self._coordinator = coordinator
+        self._undo = []  # (when, what)
+
+    def play(self, steps):
+        now = time.monotonic()
+        for step in steps:
+            now += step.after_s
+            self._pass_time(now)
+            self._do(step)
+        self._pass_time(max([when for when, _ in self._undo], default=now))
+
+    def _pass_time(self, until):
+        while True:
+            due = [u for u in self._undo if u[0] <= until]
+            wake = min([when for when, _ in due], default=until)
+            time.sleep(max(0.0, wake - time.monotonic()))
+            if not due:
+                return
+            for entry in sorted((u for u in due if u[0] <= wake), key=lambda u: u[0]):
+                self._undo.remove(entry)
+                entry[1]()
+
+    def _later(self, seconds, what):
+        self._undo.append((time.monotonic() + seconds, what))
+
+    def _do(self, step):
+        if step.agent < 0:
+            self._to_coordinator(step)
+            return
+        agent = self._agents[step.agent]
+        if agent.frozen or not agent.alive:
+            return  # it suffers already
+        {"kill": agent.kill, "terminate": agent.terminate, "freeze": agent.freeze}[step.what]()
+        self._later(step.lasting_s, agent.mend)
+
+    def _to_coordinator(self, step):
+        if not self._coordinator.alive:
+            return
+        if step.what == "freeze":
+            self._coordinator.signal(signal.SIGSTOP)
+            self._later(step.lasting_s, lambda: self._coordinator.signal(signal.SIGCONT))
+            return
+        self._coordinator.signal(signal.SIGKILL if step.what == "kill" else signal.SIGINT)
+        # One that is frozen hears the rest when it goes on.
+        self._later(step.lasting_s, self._resume)
+
+    def _resume(self):
+        self._coordinator.signal(signal.SIGCONT)
+        try:
+            code = self._coordinator.wait(30)
+        except subprocess.TimeoutExpired as error:
+            raise ledger.Unbalanced("the coordinator did not stop within 30 s") from error
+        if code != 0:
+            self._coordinator.resume()
+
+
+def finish(coordinator):
+    """To the end; what was interrupted or found no agent is resumed."""
+    deadline = time.monotonic() + RUN_LIMIT_S
+    while True:
+        try:
+            code = coordinator.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise ledger.Unbalanced(f"the run did not end within {RUN_LIMIT_S} s") from error
+        if code == 0:
+            return
+        # Killed or interrupted by a step of the schedule, or no agent was there when it was resumed.
+        if code not in (-signal.SIGKILL, 130, 3) or coordinator.resumes >= MOST_RESUMES:
+            raise ledger.Unbalanced(f"the coordinator ended with exit code {code}")
+        coordinator.resume()
+
+
+class Lab:
+    def __init__(self, options, folder):
+        self._options = options
+        self._folder = folder
+        lines, self.urls = make_list(options.urls)
+        self._list = f"{folder}/list"
+        with open(self._list, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+        self._origin = places.Loopback(options.bin, folder, agents=0)
+        self._expected = None
+        self._say = threading.Lock()
+
+    def end(self):
+        self._origin.end()
+
+    def run(self, name, steps):
+        """One run in a folder of its own; its summary."""
+        folder = f"{self._folder}/{name}"
+        os.mkdir(folder, 0o700)  # or an agent would not listen on a socket in it
+        place = places.Loopback(self._options.bin, folder, schedule.AGENTS, self._origin.origin)
+        coordinator = Coordinator(self._options.bin, place, folder, self._list)
+        try:
+            coordinator.begin()
+            Player(place, coordinator).play(steps)
+            for agent in place.agents:
+                agent.mend()
+            finish(coordinator)
+            expected = self._expected or ledger.counts(coordinator.folder)
+            return ledger.check(coordinator.folder, self.urls, expected, coordinator.kept)
+        finally:
+            coordinator.end()
+            place.end()
+
+    def measure(self):
+        """What an undisturbed run comes to."""
+        self.run("undisturbed", [])
+        self._expected = ledger.counts(os.path.realpath(f"{self._folder}/undisturbed/out/latest"))
+
+    def try_seed(self, seed):
+        """Whether the ledger balanced."""
+        steps = schedule.draw(seed)
+        began = time.monotonic()
+        try:
+            summary = self.run(f"seed-{seed}", steps)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the seed is to be named
+            self._tell_failure(seed, steps, error)
+            return False
+        took = time.monotonic() - began
+        ledger_of = summary["ledger"]
+        with self._say:
+            print(
+                f"seed {seed}: balanced after {len(steps)} faults, {took:.1f} s; resumed {summary['resumed']} times, "
+                f"{ledger_of['requested_again']} URLs asked for again, {ledger_of['duplicates_dropped']} second "
+                "records dropped",
+                flush=True,
+            )
+        if not self._options.keep:
+            shutil.rmtree(f"{self._folder}/seed-{seed}", ignore_errors=True)
+        return True
+
+    def _tell_failure(self, seed, steps, error):
+        again = shlex.join([os.path.abspath(__file__), "--bin", self._options.bin, "--seed", str(seed)])
+        with self._say:
+            print(f"seed {seed} FAILED: {type(error).__name__}: {error}")
+            for step in steps:
+                print(f"    {step}")
+            print(f"    folder: {self._folder}/seed-{seed}")
+            print(f"    again:  {again}", flush=True)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/release/bin", help="folder of the programs (default: %(default)s)")
+    parser.add_argument("--schedules", type=int, default=20, help="how many seeds (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=1, help="the first of them (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="this one only")
+    parser.add_argument("--urls", type=int, default=440, help="length of the list (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=4, help="schedules at a time (default: %(default)s)")
+    parser.add_argument("--keep", action="store_true", help="keep the folders of those that balance, too")
+    options = parser.parse_args(arguments)
+    options.bin = os.path.abspath(options.bin)
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
+    seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.schedules)
+    folder = tempfile.mkdtemp(prefix="fetchbench-lab-")
+    lab = Lab(options, folder)
+    try:
+        lab.measure()
+        # Their threads start processes that die with the thread's end: each stays until all are done.
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            balanced = list(pool.map(lab.try_seed, seeds))
+    finally:
+        lab.end()
+    failed = balanced.count(False)
+    print(f"{len(balanced) - failed} of {len(balanced)} schedules balanced")
+    if failed == 0 and not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

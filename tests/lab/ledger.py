@@ -1,0 +1,70 @@
+"""What the folder of a run says, and whether it adds up."""
+
+import json
+import os
+import sqlite3
+
+
+class Unbalanced(Exception):
+    """The run lost something, has it twice, or came to something else."""
+
+
+def _connect(folder):
+    return sqlite3.connect(f"file:{folder}/records.db?mode=ro", uri=True, timeout=30)
+
+
+def committed(folder):
+    """{index: (start, outcome)} of what a resumed run must not touch. Fetches that were cut short have another turn; lines
+    that are no URL were not fetched, and are noted anew when the list is read anew."""
+    if not os.path.exists(f"{folder}/records.db"):
+        return {}
+    connection = _connect(folder)
+    try:
+        rows = connection.execute(
+            "SELECT idx, start_us, name FROM record JOIN outcome ON code = outcome"
+            " WHERE name NOT IN ('cancelled', 'client_crashed', 'invalid_url')"
+        )
+        return {idx: (start, outcome) for idx, start, outcome in rows}
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):  # killed before the tables were made
+            return {}
+        raise
+    finally:
+        connection.close()
+
+
+def counts(folder):
+    """{(outcome, status): how many}."""
+    connection = _connect(folder)
+    try:
+        rows = connection.execute("SELECT outcome, coalesce(status, 0), count(*) FROM records GROUP BY 1, 2")
+        return {(outcome, status): count for outcome, status, count in rows}
+    finally:
+        connection.close()
+
+
+def check(folder, urls, expected_counts, kept):
+    """`urls`: the list, by index; None where the line is no URL. `kept`: from committed(), of earlier sessions."""
+    connection = _connect(folder)
+    try:
+        rows = connection.execute("SELECT idx, url FROM record ORDER BY idx").fetchall()
+    finally:
+        connection.close()
+    if [idx for idx, _ in rows] != list(range(len(urls))):
+        seen = {idx for idx, _ in rows}
+        missing = [i for i in range(len(urls)) if i not in seen]
+        raise Unbalanced(f"{len(rows)} records of {len(seen)} indices, {len(urls)} URLs; missing: {missing[:20]}")
+    for idx, url in rows:
+        if urls[idx] is not None and url != urls[idx]:
+            raise Unbalanced(f"index {idx} is {urls[idx]} in the list and {url} in the records")
+    if (found := counts(folder)) != expected_counts:
+        raise Unbalanced(f"outcomes differ from an undisturbed run's: {found} instead of {expected_counts}")
+    now = committed(folder)
+    changed = [idx for idx, record in kept.items() if now.get(idx) != record]
+    if changed:
+        raise Unbalanced(f"{len(changed)} records that were committed changed afterwards: {changed[:20]}")
+    with open(f"{folder}/summary.json", encoding="utf-8") as file:
+        summary = json.load(file)
+    if summary["end"] != "complete" or not summary["ledger"]["balanced"] or summary["totalUrls"] != len(urls):
+        raise Unbalanced(f"the summary says: end {summary['end']}, ledger {summary['ledger']}")
+    return summary

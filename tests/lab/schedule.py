@@ -1,0 +1,57 @@
+"""What happens to a run, and when: drawn from a seed, the same for the same seed. Pure."""
+
+import random
+from dataclasses import dataclass
+
+AGENTS = 3
+# Away for longer than both together, an agent loses its URLs to others.
+SILENCE_S = 2.0
+GRACE_S = 0.7
+
+
+@dataclass(frozen=True)
+class Step:
+    after_s: float  # since the step before
+    what: str
+    agent: int = -1  # -1: the coordinator
+    lasting_s: float = 0.0  # until it is undone
+
+    def __str__(self):
+        whom = "coordinator" if self.agent < 0 else f"agent {self.agent}"
+        lasting = f" for {self.lasting_s:.2f} s" if self.lasting_s else ""
+        return f"{self.after_s:.2f} s later: {self.what} {whom}{lasting}"
+
+
+# What can befall an agent: (weight, what, shortest, longest time until it is undone).
+AGENT_FAULTS = [
+    (4, "kill", 0.05, 1.5),
+    (2, "terminate", 0.05, 1.5),
+    (3, "freeze", 0.1, 1.0),
+    (2, "freeze", SILENCE_S + 0.2, SILENCE_S + GRACE_S + 1.5),
+    (1, "kill", GRACE_S + 0.3, GRACE_S + 2.0),
+]
+COORDINATOR_FAULTS = [
+    (5, "kill", 0.02, 1.5),
+    (2, "interrupt", 0.02, 1.0),
+    (1, "freeze", 0.1, 1.5),
+]
+
+
+def draw(seed):
+    """The steps of one run: three to eight, the first soon after its beginning."""
+    rng = random.Random(seed)
+    steps = []
+    for _ in range(rng.randint(3, 8)):
+        of_coordinator = rng.random() < 0.4
+        faults = COORDINATOR_FAULTS if of_coordinator else AGENT_FAULTS
+        _, what, low, high = rng.choices(faults, weights=[f[0] for f in faults])[0]
+        steps.append(
+            Step(
+                # Often close together, so that one fault meets another.
+                after_s=rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 1.2)]),
+                what=what,
+                agent=-1 if of_coordinator else rng.randrange(AGENTS),
+                lasting_s=rng.uniform(low, high),
+            )
+        )
+    return steps
