@@ -1,6 +1,7 @@
 #include "agent/container/container_process.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/steady_timer.hpp>
@@ -30,6 +31,9 @@ constexpr milliseconds kLostPause{500};
 constexpr milliseconds kOutputDrain{10'000};
 // For an Engine to carry SIGKILL out.
 constexpr milliseconds kKillPatience{20'000};
+// How long "out of memory" is waited for after a SIGKILL by nobody.
+constexpr int kOomLooks = 10;
+constexpr milliseconds kOomPause{50};
 constexpr milliseconds kStatsPeriod{1'000};
 
 }  // namespace
@@ -218,7 +222,7 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
       if (!drained) spdlog::warn("container {} ended and its output did not", self->name_);
     }
     int result = code.ok() ? TargetExitCode(*code) : kEngineTroubleCode;
-    if (code.ok()) co_await self->NoteReason();
+    if (code.ok()) co_await self->NoteReason(result);
     self->CloseStreams();
     co_await self->Remove();
     self->Report(result, self->note_);
@@ -230,8 +234,16 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
                                      : std::string(status.message());
   }
 
-  Task<> NoteReason() {
+  Task<> NoteReason(int code) {
     absl::StatusOr<docker::ContainerInfo> info = co_await host_->client().InspectContainer(id_);
+    // Nobody here killed it. That memory ran out reaches the Engine on another way than the end.
+    const bool killed = code == -SIGKILL && !kill_watched_;
+    net::steady_timer pause(host_->loop());
+    for (int i = 0; killed && info.ok() && !info->oom_killed && i < kOomLooks; ++i) {
+      pause.expires_after(kOomPause);
+      co_await pause.async_wait(kAsTuple);
+      info = co_await host_->client().InspectContainer(id_);
+    }
     if (!info.ok()) spdlog::warn("{}", std::string(info.status().message()));
     if (info.ok() && note_.empty()) note_ = ExitNote(*info, spec_.limits.memory_bytes());
   }

@@ -10,7 +10,8 @@ class Unbalanced(Exception):
 
 
 def _connect(folder):
-    return sqlite3.connect(f"file:{folder}/records.db?mode=ro", uri=True, timeout=30)
+    # Not read-only: what a killed coordinator left in the WAL can only be read by one that may write its index anew.
+    return sqlite3.connect(f"file:{folder}/records.db?mode=rw", uri=True, timeout=30)
 
 
 def committed(folder):
