@@ -163,14 +163,8 @@ absl::StatusOr<std::vector<ImageSummary>> ParseImages(std::string_view text) {
   for (const json::value& value : *array) {
     const json::object* object = value.if_object();
     if (object == nullptr) continue;
-    ImageSummary image{StringAt(*object, "Id"), NumberAt(*object, "Created"), {}};
-    const json::value* tags = object->if_contains("RepoTags");
-    if (tags != nullptr && tags->is_array()) {
-      for (const json::value& tag : tags->get_array()) {
-        if (tag.is_string()) image.tags.push_back(Text(tag.get_string()));
-      }
-    }
-    images.push_back(std::move(image));
+    images.push_back(
+        {StringAt(*object, "Id"), NumberAt(*object, "Created"), StringsAt(*object, "RepoTags")});
   }
   return images;
 }
