@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fstream>
 #include <iterator>
@@ -12,8 +11,8 @@
 
 #include "common/docker/context_tar.h"
 #include "common/grpc_client_stream.h"
-#include "common/wakeup.h"
 #include "coordinator/run/agent_session.h"
+#include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/child_process.h"
 #include "coordinator/run/staged_folder.h"
@@ -150,6 +149,12 @@ Task<Facts> PrepareOne(net::any_io_executor loop, std::string address, size_t in
   }
 }
 
+Task<> PrepareInto(Facts& result, net::any_io_executor loop, std::string address, size_t index,
+                   TargetPlan plan, PrepareLimits limits, PrepareEvents events) {
+  result = co_await PrepareOne(std::move(loop), std::move(address), index, std::move(plan), limits,
+                               std::move(events));
+}
+
 }  // namespace
 
 Task<absl::StatusOr<TargetPlan>> PlanTarget(net::any_io_executor loop, const RunOptions& options) {
@@ -161,19 +166,12 @@ Task<absl::StatusOr<TargetPlan>> PlanTarget(net::any_io_executor loop, const Run
 
 Task<std::vector<Facts>> PrepareAll(net::any_io_executor loop, std::vector<std::string> addresses,
                                     TargetPlan plan, PrepareLimits limits, PrepareEvents events) {
-  std::vector<Facts> results(addresses.size());
-  size_t open = addresses.size();
-  Wakeup done(loop);
+  std::vector<Facts> results(addresses.size(), absl::InternalError("a bug ended the preparation"));
+  std::vector<Task<>> tasks;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    net::co_spawn(loop, PrepareOne(loop, addresses[i], i, plan, limits, events),
-                  [&results, &open, &done, i](const std::exception_ptr& bug, Facts facts) {
-                    results[i] = std::move(facts);
-                    if (bug) results[i] = absl::InternalError("a bug ended the preparation");
-                    --open;
-                    done.Notify();
-                  });
+    tasks.push_back(PrepareInto(results[i], loop, addresses[i], i, plan, limits, events));
   }
-  while (open > 0) co_await done.WaitUntil();
+  co_await AllOf(loop, std::move(tasks));
   co_return results;
 }
 

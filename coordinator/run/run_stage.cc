@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <exception>
 #include <utility>
 
-#include "common/wakeup.h"
+#include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
 
@@ -47,7 +45,7 @@ RunStage::RunStage(net::any_io_executor loop, const RunOptions& options,
 
 Task<absl::Status> RunStage::SetUp() {
   absl::Status status = co_await StartAgents();
-  if (status.ok() && before_ != nullptr) status = co_await ReleaseAgents();
+  if (status.ok() && before_ != nullptr) co_await ReleaseAgents();
   const bool web_first = options_.web == Web::kSim && !options_.target.is_container();
   if (status.ok() && web_first) status = co_await StartWeb();
   if (status.ok()) status = co_await Prepare();
@@ -73,18 +71,12 @@ Task<absl::Status> RunStage::StartAgents() {
 }
 
 // All agents at once: what an earlier session left with them would make them refuse this one.
-Task<absl::Status> RunStage::ReleaseAgents() {
-  size_t open = addresses_.size();
-  Wakeup done(loop_);
+Task<> RunStage::ReleaseAgents() {
+  std::vector<Task<>> tasks;
   for (const std::string& address : addresses_) {
-    net::co_spawn(loop_, ReleaseOne(loop_, address, identity_.run_id, options_.connect_timeout),
-                  [&open, &done](const std::exception_ptr&) {
-                    --open;
-                    done.Notify();
-                  });
+    tasks.push_back(ReleaseOne(loop_, address, identity_.run_id, options_.connect_timeout));
   }
-  while (open > 0) co_await done.WaitUntil();
-  co_return absl::OkStatus();
+  co_await AllOf(loop_, std::move(tasks));
 }
 
 Task<absl::Status> RunStage::StartWeb() {

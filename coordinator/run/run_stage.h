@@ -66,7 +66,7 @@ class RunStage {
 
  private:
   Task<absl::Status> StartAgents();
-  Task<absl::Status> ReleaseAgents();
+  Task<> ReleaseAgents();
   Task<absl::Status> StartWeb();
   Task<absl::Status> Prepare();
   absl::Status JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results);
