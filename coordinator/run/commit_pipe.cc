@@ -56,6 +56,7 @@ void CommitPipe::Push(CommitBatch batch) {
 }
 
 void CommitPipe::OnCommitted(std::vector<CommitBatch> batches) {
+  size_t done = 0;  // with a stream, those that it has to print yet are not
   for (CommitBatch& batch : batches) {
     const size_t rows = batch.records.size();
     committed_ += rows;
@@ -64,10 +65,10 @@ void CommitPipe::OnCommitted(std::vector<CommitBatch> batches) {
     if (stream_ && rows > 0) {
       stream_->Push(std::move(batch));
     } else {
-      RowsDone(rows);
+      done += rows;
     }
   }
-  events_.moved();
+  RowsDone(done);
 }
 
 void CommitPipe::RowsDone(size_t rows) {
