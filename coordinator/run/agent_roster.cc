@@ -65,8 +65,6 @@ bool AgentRoster::AnyHere() const {
   return false;
 }
 
-bool AgentRoster::AnyHope() const { return !AllEnded(); }
-
 bool AgentRoster::AllEnded() const {
   return std::all_of(sessions_.begin(), sessions_.end(),
                      [](const auto& session) { return session->ended(); });

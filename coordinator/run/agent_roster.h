@@ -43,9 +43,8 @@ class AgentRoster {
   // Runs the target for us now.
   bool IsHere(AgentIndex agent) const;
   bool AnyHere() const;
-  // Whether any may still bring records: also one that is away past its grace, as long as it is
+  // None may bring records any more. One that is away past its grace still may, as long as it is
   // being dialled.
-  bool AnyHope() const;
   bool AllEnded() const;
 
   void ResumeReading();

@@ -202,7 +202,8 @@ Task<absl::Status> RunController::MakeReady() {
   absl::Status status = co_await stage_->SetUp();
   // Stopped meanwhile, by the user, a full disk or a reader that had enough.
   if (status.ok() && !Stopped()) status = co_await ConnectAgents();
-  if (status.ok()) status = co_await AwaitList();
+  std::function<bool()> stopped = [this] { return Stopped(); };
+  if (status.ok()) status = co_await intake_.WaitLoaded(std::move(stopped));
   if (!status.ok() || engine_->stopping()) co_return status;
   co_return co_await stage_->BeginRun(SessionId(identity_.run_id, state.sessions), intake_.list());
 }
@@ -230,11 +231,6 @@ Task<absl::Status> RunController::ConnectAgents() {
       co_await RunEngine::WaitConnected(engine_, options_.connect_timeout, stage_->reached());
   if (!connected.ok()) co_return connected;
   co_return WriteRunJson(Parts());
-}
-
-Task<absl::Status> RunController::AwaitList() {
-  std::function<bool()> stopped = [this] { return Stopped(); };
-  co_return co_await intake_.WaitLoaded(std::move(stopped));
 }
 
 absl::Status RunController::Feed() {

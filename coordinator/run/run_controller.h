@@ -51,7 +51,6 @@ class RunController {
   absl::Status CreateEngine(std::optional<StoredRecords> stored);
   Task<absl::Status> MakeReady();
   Task<absl::Status> ConnectAgents();
-  Task<absl::Status> AwaitList();
   absl::Status Feed();
   Task<ExitCode> RunSteps();
 

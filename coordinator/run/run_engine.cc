@@ -282,7 +282,7 @@ void RunEngine::CheckEnd() {
     if (book_->AllRecorded() && committed() == book_->counts().recorded && pipe_->idle()) {
       if (!all_recorded_) all_recorded_ = clock_.Now();
       if (!sessions_ending_ && clock_.Now() >= *all_recorded_ + options_.linger) EndSessions();
-    } else if (!roster_.AnyHope()) {
+    } else if (roster_.AllEnded()) {
       Stop(RunEnd::kIncomplete, "no agent is left: " + roster_.board().TroublesInWords());
       return;
     }

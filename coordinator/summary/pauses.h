@@ -39,7 +39,6 @@ class Pauses {
     for (const Pause& p : pauses_) total += p.Length();
     return total;
   }
-  const std::vector<Pause>& all() const { return pauses_; }
 
  private:
   std::vector<Pause> pauses_;
