@@ -76,10 +76,8 @@ int Serve(const Options& options) {
     spdlog::error("origin: {}", std::string(origin.status().message()));
     return absl::IsInternal(origin.status()) ? kInternalError : kUsageError;
   }
-  if (const auto addresses = MakeAddressBook(options); addresses.ok()) {
-    const std::string warning = ReachWarning(*addresses);
-    if (!warning.empty()) spdlog::warn("{}", warning);
-  }
+  const std::string warning = ReachWarning((*origin)->world().addresses());
+  if (!warning.empty()) spdlog::warn("{}", warning);
   boost::asio::signal_set signals((*origin)->io(), SIGTERM, SIGINT);
   signals.async_wait([&origin](const boost::system::error_code& ec, int) {
     if (!ec) (*origin)->Stop();
