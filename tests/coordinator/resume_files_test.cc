@@ -1,0 +1,321 @@
+// What going on with a run reads back from its folder: store, spool, lock and journal.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <random>
+#include <string>
+
+#include "coordinator/run/run_journal.h"
+#include "coordinator/run/run_store.h"
+#include "coordinator/run/spool_scan.h"
+#include "coordinator/run/stored_records.h"
+#include "coordinator/run/take_up_run.h"
+#include "tests/coordinator/resume_samples.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using fetchbench::test::Answer;
+using fetchbench::test::FakeClock;
+using fetchbench::test::kBegin;
+using fetchbench::test::kSecond;
+using fetchbench::test::TempFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The store of a run, with a record for each index given.
+class StoredRecordsTest : public ::testing::Test {
+ protected:
+  void Store(const std::vector<Record>& records, bool build_index = true) {
+    auto store = RunStore::Create(path_, {[](auto) {}, [](auto) {}});
+    ASSERT_TRUE(store.ok()) << store.status();
+    CommitBatch batch;
+    batch.agent = 2;
+    for (const Record& record : records) batch.Add(record, "https://a.example/");
+    (*store)->Push(std::move(batch));
+    ASSERT_TRUE((*store)->Finish(build_index).ok());
+  }
+
+  const TempFolder folder_;
+  const std::string path_ = folder_.File("records.db");
+};
+
+TEST_F(StoredRecordsTest, TakesStockOfWhatIsThere) {
+  Store({Answer(0, kBegin), Answer(4, kBegin + 9 * kSecond, 5 * kSecond)});
+  const auto stored = TakeUpRecords(path_, 6, 1000, Pauses());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->recorded.count(), 2u);
+  EXPECT_TRUE(stored->recorded.Contains(4));
+  EXPECT_THAT(stored->by_agent, ElementsAre(0, 0, 2));
+  EXPECT_EQ(stored->last_end_us, kBegin + 14 * kSecond);
+  EXPECT_EQ(stored->aggregator.Result().time_us, 14 * kSecond);
+  EXPECT_EQ(stored->aggregator.Result().overshoot.count, 2u);
+}
+
+TEST_F(StoredRecordsTest, WhatWasCutShortByOurSideGetsAnotherTurn) {
+  Record cancelled = Answer(1, kBegin);
+  cancelled.outcome = Outcome::kCancelled;
+  Record crashed = Answer(2, kBegin);
+  crashed.outcome = Outcome::kClientCrashed;
+  Store({Answer(0, kBegin), cancelled, crashed});
+  const auto stored = TakeUpRecords(path_, 3, 0, Pauses());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->cut_short, 2u);
+  EXPECT_EQ(stored->recorded.count(), 1u);
+}
+
+TEST_F(StoredRecordsTest, TwoRecordsOfOneIndexOrOneTooManyAreDamage) {
+  Store({Answer(0, kBegin), Answer(0, kBegin)}, false);
+  EXPECT_TRUE(absl::IsDataLoss(TakeUpRecords(path_, 3, 0, Pauses()).status()));
+  std::filesystem::remove(path_);
+  Store({Answer(3, kBegin)});
+  EXPECT_TRUE(absl::IsDataLoss(TakeUpRecords(path_, 3, 0, Pauses()).status()));
+}
+
+TEST_F(StoredRecordsTest, AnOpenedStoreGoesOnAndItsIndexIsBuiltAnew) {
+  Store({Answer(0, kBegin)});
+  ASSERT_TRUE(TakeUpRecords(path_, 2, 0, Pauses()).ok());
+  auto store = RunStore::Open(path_, {[](auto) {}, [](auto) {}});
+  ASSERT_TRUE(store.ok()) << store.status();
+  CommitBatch batch;
+  batch.Add(Answer(1, kBegin), "https://b.example/");
+  (*store)->Push(std::move(batch));
+  EXPECT_TRUE((*store)->Finish().ok());
+  SQLite::Database db(path_, SQLite::OPEN_READONLY);
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM record").getInt(), 2);
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM sqlite_master WHERE name='record_idx'").getInt(),
+            1);
+}
+
+TEST_F(StoredRecordsTest, AFileThatIsNoStoreIsNotOpened) {
+  EXPECT_FALSE(RunStore::Open(path_, {}).ok());
+  folder_.Write("records.db", "no database at all, whatever its name says");
+  EXPECT_FALSE(TakeUpRecords(path_, 3, 0, Pauses()).ok());
+}
+
+// Commits for as long as it lives, and says on `told` how many records are committed.
+[[noreturn]] void CommitUntilKilled(const std::string& path, int told) {
+  RunStore::Callbacks callbacks;
+  callbacks.committed = [told, sum = uint64_t{0}](const std::vector<CommitBatch>& batches) mutable {
+    for (const CommitBatch& batch : batches) sum += batch.records.size();
+    if (write(told, &sum, sizeof(sum)) < 0) _exit(1);
+  };
+  callbacks.failed = [](const absl::Status&) { _exit(1); };
+  auto store = RunStore::Create(path, std::move(callbacks));
+  if (!store.ok()) _exit(1);
+  for (uint64_t index = 0; index < 2'000'000;) {
+    CommitBatch batch;
+    batch.agent = 0;
+    for (int i = 0; i < 700; ++i) batch.Add(Answer(index++, kBegin), "https://a.example/some/path");
+    (*store)->Push(std::move(batch));
+    usleep(500);
+  }
+  _exit(0);
+}
+
+TEST_F(StoredRecordsTest, AKillInTheMiddleOfACommitLosesNothingCommitted) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 12; ++round) {
+    const std::string path = folder_.File("records" + std::to_string(round));
+    std::array<int, 2> told{};
+    ASSERT_EQ(pipe(told.data()), 0);
+    const pid_t child = fork();
+    if (child == 0) CommitUntilKilled(path, told[1]);
+    close(told[1]);
+    uint64_t committed = 0;
+    ASSERT_EQ(read(told[0], &committed, sizeof(committed)), ssize_t{sizeof(committed)});
+    usleep(random() % 60'000);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    while (read(told[0], &committed, sizeof(committed)) > 0) {
+    }
+    close(told[0]);
+    const auto stored = TakeUpRecords(path, 2'000'000, 0, Pauses());
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    EXPECT_GE(stored->recorded.count(), committed);
+    EXPECT_EQ(stored->recorded.count() % 700, 0u) << "a batch is there as a whole or not at all";
+  }
+}
+
+// What a power cut may leave: a write-ahead log that ends anywhere.
+TEST_F(StoredRecordsTest, ALogThatWasCutOffLeavesASoundFileWithLess) {
+  auto store = RunStore::Create(path_, {[](auto) {}, [](auto) {}});
+  ASSERT_TRUE(store.ok());
+  for (uint64_t index = 0; index < 6000;) {
+    CommitBatch batch;
+    batch.agent = 0;
+    for (int i = 0; i < 500; ++i) batch.Add(Answer(index++, kBegin), "https://a.example/");
+    (*store)->Push(std::move(batch));
+    usleep(15'000);  // a transaction each
+  }
+  // The store is open still: closing it would copy the log into the file.
+  const TempFolder cut;
+  std::filesystem::copy_file(path_, cut.File("records.db"));
+  const std::string wal = cut.File("wal");
+  std::filesystem::copy_file(path_ + "-wal", wal);
+  const auto whole = std::filesystem::file_size(wal);
+  uint64_t most = 0;
+  for (int part = 1; part <= 10; ++part) {
+    const TempFolder copy;
+    std::filesystem::copy_file(cut.File("records.db"), copy.File("records.db"));
+    std::filesystem::copy_file(wal, copy.File("records.db-wal"));
+    std::filesystem::resize_file(copy.File("records.db-wal"), whole * part / 10);
+    const auto stored = TakeUpRecords(copy.File("records.db"), 6000, 0, Pauses());
+    if (!stored.ok()) continue;  // so early that not even the tables are there
+    EXPECT_EQ(stored->recorded.count() % 500, 0u);
+    EXPECT_GE(stored->recorded.count(), most);
+    most = stored->recorded.count();
+  }
+  EXPECT_EQ(most, 6000u) << "a whole log";
+}
+
+TEST(SpoolScanTest, FindsWhatIsOpenAndItsHosts) {
+  const TempFolder folder;
+  auto spool = UrlSpool::Create(folder.File("spool"));
+  ASSERT_TRUE((*spool)->Add(0, "https://a.example/", "a.example").ok());
+  ASSERT_TRUE((*spool)->Add(1, "https://b.example/", "b.example").ok());
+  ASSERT_TRUE((*spool)->Add(3, "http://c.example/", "c.example").ok());
+  ASSERT_TRUE((*spool)->Add(4, "https://A.example/2", "a.example").ok());
+  ASSERT_TRUE((*spool)->Finish().ok());
+  IndexSet recorded(5);
+  recorded.Add(1);
+  recorded.Add(2);  // a line that is no URL
+  const SpoolScan scan = ScanSpool(**spool, recorded, 10);
+  ASSERT_TRUE(scan.status.ok()) << scan.status;
+  EXPECT_EQ(scan.urls, 4u);
+  EXPECT_EQ(scan.open, 3u);
+  EXPECT_THAT(scan.hosts, ElementsAre("a.example"));
+  EXPECT_EQ(scan.remaining[PartitionOf("a.example")], 2u);
+  EXPECT_TRUE(absl::IsDataLoss(ScanSpool(**spool, IndexSet(4), 10).status)) << "4 is beyond it";
+}
+
+TEST(RunFolderLockTest, OneCoordinatorAtATime) {
+  const TempFolder folder;
+  {
+    auto first = RunFolder::Create(folder.path(), "run");
+    ASSERT_TRUE(first.ok()) << first.status();
+    const auto second = RunFolder::Open(folder.File("run"));
+    EXPECT_TRUE(absl::IsFailedPrecondition(second.status()));
+    EXPECT_THAT(std::string(second.status().message()),
+                HasSubstr("process " + std::to_string(getpid())));
+    first->SignOfLife(kBegin + 5);
+  }
+  const auto later = RunFolder::Open(folder.File("run"));
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_EQ(later->LastSignOfLife(), kBegin + 5) << "to look is no sign of life";
+  EXPECT_TRUE(absl::IsNotFound(RunFolder::Open(folder.path()).status()));
+}
+
+class RunJournalTest : public ::testing::Test {
+ protected:
+  RunJournal Begin() {
+    RunOptions options;
+    options.target = *TargetRegistry().Find("native");
+    options.urls = "list.txt";
+    folder_.Write("list.txt", "a\n");
+    auto journal = RunJournal::Begin(*RunFolder::Create(folder_.path(), "run"), clock_,
+                                     {"run", folder_.File("run"), 0, "list.txt"}, options);
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    return *std::move(journal);
+  }
+
+  absl::StatusOr<TakenUpRun> TakeUp(const ResumeOptions& given = {}) {
+    ResumeOptions options = given;
+    options.run = folder_.File("run");
+    return TakeUpRun(options, TargetRegistry());
+  }
+
+  RunJournal GoOn() {
+    auto taken = TakeUp();
+    EXPECT_TRUE(taken.ok()) << taken.status();
+    return *RunJournal::GoOn(std::move(taken->folder), clock_, taken->state, taken->down_since_us);
+  }
+
+  void MakeFiles() {
+    folder_.Write("run/urls.spool", "x");
+    folder_.Write("run/records.db", "x");
+  }
+
+  // What NoteFeeding gives, as lengths in seconds.
+  static double Feed(RunJournal& journal) {
+    const auto pause = journal.NoteFeeding({}, {}, "");
+    EXPECT_TRUE(pause.ok()) << pause.status();
+    return static_cast<double>(pause->Length()) / kSecond;
+  }
+
+  void Pass(int seconds) { clock_.Advance(std::chrono::seconds(seconds)); }
+
+  const TempFolder folder_;
+  FakeClock clock_;
+};
+
+TEST_F(RunJournalTest, APauseLastsFromTheLastSignOfLifeUntilUrlsFlowAgain) {
+  {
+    RunJournal first = Begin();
+    ASSERT_TRUE(first.NoteList(5, 0).ok());
+    EXPECT_EQ(Feed(first), 0);
+    MakeFiles();
+    Pass(10);
+    first.SignOfLife();
+  }
+  Pass(30);
+  {
+    // Killed before it had begun to feed: the pause goes on.
+    RunJournal second = GoOn();
+    Pass(5);
+    second.SignOfLife();
+  }
+  Pass(15);
+  RunJournal third = GoOn();
+  EXPECT_EQ(third.state().sessions, 3u);
+  EXPECT_EQ(third.state().fed_us, 10 * kSecond);
+  EXPECT_EQ(Feed(third), 50);
+  EXPECT_EQ(Pauses(third.state().pauses).Total(), 50 * kSecond);
+}
+
+TEST_F(RunJournalTest, AFetchThatEndedLaterShowsThatItWasNotDownYet) {
+  {
+    RunJournal first = Begin();
+    ASSERT_TRUE(first.NoteList(5, 0).ok());
+    Feed(first);
+    MakeFiles();
+    first.SignOfLife();
+  }
+  Pass(30);
+  RunJournal second = GoOn();
+  second.NotDownBefore(second.state().down_since_us + 10 * kSecond);
+  EXPECT_EQ(Feed(second), 20);
+}
+
+TEST_F(RunJournalTest, ACompleteRunLosesItsListAndIsRefused) {
+  {
+    RunJournal journal = Begin();
+    ASSERT_TRUE(journal.NoteList(5, 0).ok());
+    MakeFiles();
+    Summary summary;
+    ASSERT_TRUE(journal.NoteEnd(summary).ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("run/urls.spool")));
+  const auto refused = TakeUp();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("complete"));
+}
+
+TEST_F(RunJournalTest, ARunWhoseListWasNotReadBeginsAnewFromItsFile) {
+  { const RunJournal journal = Begin(); }
+  const auto taken = TakeUp();
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_FALSE(taken->state.list_loaded);
+  EXPECT_TRUE(std::filesystem::path(taken->state.options.urls).is_absolute());
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
