@@ -26,7 +26,7 @@ const Deviation* Covering(const std::string& behaviour, const Finding& finding,
 bool Happened(const Deviation& deviation, const std::string& pattern,
               const std::vector<std::string>& names, const std::vector<Cell>& cells, bool& known) {
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!MatchesPattern(pattern, names[i]) || cells[i].verdict == Verdict::kNotRun) continue;
+    if (!MatchesPattern(pattern, names[i]) || cells[i].verdict == CellVerdict::kNotRun) continue;
     known = true;
     for (const Finding& finding : cells[i].findings) {
       if (Says(deviation, finding)) return true;
@@ -43,15 +43,15 @@ bool MatchesPattern(std::string_view pattern, std::string_view behaviour) {
   return behaviour.starts_with(pattern);
 }
 
-std::string_view VerdictName(Verdict verdict) {
+std::string_view CellVerdictName(CellVerdict verdict) {
   switch (verdict) {
-    case Verdict::kPass:
+    case CellVerdict::kPass:
       return "pass";
-    case Verdict::kDeviation:
+    case CellVerdict::kDeviation:
       return "deviation";
-    case Verdict::kFail:
+    case CellVerdict::kFail:
       return "FAIL";
-    case Verdict::kNotRun:
+    case CellVerdict::kNotRun:
       return "not run";
   }
   return "";
@@ -60,11 +60,11 @@ std::string_view VerdictName(Verdict verdict) {
 Cell MakeCell(const std::string& behaviour, std::vector<Finding> findings,
               const std::vector<Deviation>& declared) {
   Cell cell;
-  cell.verdict = findings.empty() ? Verdict::kPass : Verdict::kDeviation;
+  cell.verdict = findings.empty() ? CellVerdict::kPass : CellVerdict::kDeviation;
   for (const Finding& finding : findings) {
     const Deviation* deviation = Covering(behaviour, finding, declared);
     if (deviation == nullptr) {
-      cell.verdict = Verdict::kFail;
+      cell.verdict = CellVerdict::kFail;
       continue;
     }
     Reason reason{deviation->why, deviation->reference};
@@ -81,14 +81,14 @@ bool IsDeclared(const std::string& behaviour, const Finding& finding,
   return Covering(behaviour, finding, declared) != nullptr;
 }
 
-size_t MatrixColumn::Count(Verdict verdict) const {
+size_t MatrixColumn::Count(CellVerdict verdict) const {
   return static_cast<size_t>(std::ranges::count_if(
       cells, [verdict](const Cell& cell) { return cell.verdict == verdict; }));
 }
 
 bool Matrix::Failed() const {
   return std::ranges::any_of(columns, [](const MatrixColumn& column) {
-    return column.Count(Verdict::kFail) > 0 || !column.stale.empty();
+    return column.Count(CellVerdict::kFail) > 0 || !column.stale.empty();
   });
 }
 

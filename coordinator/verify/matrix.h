@@ -10,8 +10,8 @@
 
 namespace fetchbench::coordinator {
 
-enum class Verdict { kPass, kDeviation, kFail, kNotRun };
-std::string_view VerdictName(Verdict verdict);  // "pass", "deviation", "FAIL", "not run"
+enum class CellVerdict { kPass, kDeviation, kFail, kNotRun };
+std::string_view CellVerdictName(CellVerdict verdict);  // "pass", "deviation", "FAIL", "not run"
 
 // What target.json says to a finding.
 struct Reason {
@@ -22,7 +22,7 @@ struct Reason {
 };
 
 struct Cell {
-  Verdict verdict = Verdict::kNotRun;
+  CellVerdict verdict = CellVerdict::kNotRun;
   std::vector<Finding> findings = {};
   std::vector<Finding> once = {};    // not seen again by a second look; no part of the verdict
   std::vector<Reason> reasons = {};  // of the findings that are declared, each once
@@ -49,7 +49,7 @@ struct MatrixColumn {
   std::vector<std::string> stale = {};  // deviations that did not happen, for people
   std::string not_run = {};             // why nothing of it was run; empty: it was
 
-  size_t Count(Verdict verdict) const;
+  size_t Count(CellVerdict verdict) const;
 };
 
 struct Matrix {

@@ -39,11 +39,11 @@ BoxTable SummaryTable(const Matrix& matrix, bool with_runtime, bool ascii) {
   for (const MatrixColumn& column : matrix.columns) {
     std::vector<std::string> cells{Harmless(column.target, ascii)};
     if (with_runtime) cells.push_back(Harmless(column.runtime, ascii));
-    for (const Verdict v : {Verdict::kPass, Verdict::kDeviation, Verdict::kFail}) {
+    for (const CellVerdict v : {CellVerdict::kPass, CellVerdict::kDeviation, CellVerdict::kFail}) {
       cells.push_back(fmt::format("{}", column.Count(v)));
     }
     cells.push_back(fmt::format("{}", column.stale.size()));
-    cells.push_back(fmt::format("{}", column.Count(Verdict::kNotRun)));
+    cells.push_back(fmt::format("{}", column.Count(CellVerdict::kNotRun)));
     table.AddRow(std::move(cells));
   }
   return table;
@@ -55,9 +55,9 @@ std::string CellLines(const std::string& behaviour, const Cell& cell) {
     lines += fmt::format("  {:<9}  {}: {}\n", what, behaviour, text);
   };
   if (!cell.once.empty()) add("once", Texts(cell.once) + " (not when looked at again)");
-  if (!cell.not_run.empty()) add(VerdictName(Verdict::kNotRun), cell.not_run);
-  if (cell.verdict != Verdict::kDeviation && cell.verdict != Verdict::kFail) return lines;
-  add(VerdictName(cell.verdict), Texts(cell.findings));
+  if (!cell.not_run.empty()) add(CellVerdictName(CellVerdict::kNotRun), cell.not_run);
+  if (cell.verdict != CellVerdict::kDeviation && cell.verdict != CellVerdict::kFail) return lines;
+  add(CellVerdictName(cell.verdict), Texts(cell.findings));
   for (const Reason& reason : cell.reasons) {
     lines += fmt::format("             {} ({})\n", reason.why, reason.reference);
   }
@@ -92,20 +92,20 @@ std::string HarmlessLines(std::string_view text, bool ascii) {
 
 std::string_view Sign(const Cell& cell) {
   switch (cell.verdict) {
-    case Verdict::kPass:
+    case CellVerdict::kPass:
       return "pass";
-    case Verdict::kDeviation:
+    case CellVerdict::kDeviation:
       return "dev";
-    case Verdict::kFail:
+    case CellVerdict::kFail:
       return "**FAIL**";
-    case Verdict::kNotRun:
+    case CellVerdict::kNotRun:
       return "-";
   }
   return "";
 }
 
 std::string MarkdownCell(const Cell& cell) {
-  if (cell.verdict == Verdict::kPass || cell.verdict == Verdict::kNotRun) {
+  if (cell.verdict == CellVerdict::kPass || cell.verdict == CellVerdict::kNotRun) {
     return std::string(Sign(cell));
   }
   return fmt::format("{}: {}", Sign(cell), MarkdownText(Tokens(cell)));
@@ -149,8 +149,9 @@ json::array FindingsJson(const std::vector<Finding>& findings) {
 json::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 json::object CellJson(const std::string& behaviour, const std::string& family, const Cell& cell) {
-  json::object object{
-      {"behaviour", behaviour}, {"family", family}, {"verdict", View(VerdictName(cell.verdict))}};
+  json::object object{{"behaviour", behaviour},
+                      {"family", family},
+                      {"verdict", View(CellVerdictName(cell.verdict))}};
   if (!cell.findings.empty()) object["findings"] = FindingsJson(cell.findings);
   if (!cell.once.empty()) object["seen_once"] = FindingsJson(cell.once);
   if (!cell.not_run.empty()) object["not_run"] = cell.not_run;
@@ -189,9 +190,9 @@ std::string MatrixMarkdown(const Matrix& matrix) {
       "|---|---|---:|---:|---:|---:|---:|\n";
   for (const MatrixColumn& column : matrix.columns) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", MarkdownText(column.target),
-                        MarkdownText(column.runtime), column.Count(Verdict::kPass),
-                        column.Count(Verdict::kDeviation), column.Count(Verdict::kFail),
-                        column.stale.size(), column.Count(Verdict::kNotRun));
+                        MarkdownText(column.runtime), column.Count(CellVerdict::kPass),
+                        column.Count(CellVerdict::kDeviation), column.Count(CellVerdict::kFail),
+                        column.stale.size(), column.Count(CellVerdict::kNotRun));
   }
   std::string header = "\n| family | behaviour |";
   std::string rule = "|---|---|";

@@ -182,16 +182,16 @@ const std::vector<Deviation> kDeclared{{.behaviours = {"redirect-chain-*"},
 
 TEST(MatrixTest, FindingsThatAreAllDeclaredAreADeviation) {
   const Cell cell = MakeCell("redirect-chain-10", {{"redirect_limit", "t"}}, kDeclared);
-  EXPECT_EQ(cell.verdict, Verdict::kDeviation);
+  EXPECT_EQ(cell.verdict, CellVerdict::kDeviation);
   EXPECT_THAT(cell.reasons, ElementsAre(Reason{"w", "r"}));
-  EXPECT_EQ(MakeCell("redirect-chain-10", {}, kDeclared).verdict, Verdict::kPass);
+  EXPECT_EQ(MakeCell("redirect-chain-10", {}, kDeclared).verdict, CellVerdict::kPass);
 }
 
 TEST(MatrixTest, OneFindingThatIsNotDeclaredFails) {
   EXPECT_EQ(
       MakeCell("redirect-chain-10", {{"redirect_limit", ""}, {"late", ""}}, kDeclared).verdict,
-      Verdict::kFail);
-  EXPECT_EQ(MakeCell("other", {{"redirect_limit", ""}}, kDeclared).verdict, Verdict::kFail);
+      CellVerdict::kFail);
+  EXPECT_EQ(MakeCell("other", {{"redirect_limit", ""}}, kDeclared).verdict, CellVerdict::kFail);
 }
 
 TEST(MatrixTest, ADeviationThatNoLongerHappensIsStale) {
@@ -217,9 +217,9 @@ TEST(MatrixTest, ADeviationOfABehaviourThatWasNotRunIsNotStaleAndOneOfNoneIs) {
 Matrix Small() {
   Matrix m{.behaviours = {"a", "b"}, .families = {"dns", "tls"}, .columns = {}};
   MatrixColumn good{
-      .target = "native", .runtime = "C++", .cells = {{Verdict::kPass}, {Verdict::kPass}}};
+      .target = "native", .runtime = "C++", .cells = {{CellVerdict::kPass}, {CellVerdict::kPass}}};
   MatrixColumn bad{.target = "x/y", .runtime = "X 1"};
-  bad.cells = {{Verdict::kPass}, MakeCell("b", {{"302", "302, expected 200"}}, {})};
+  bad.cells = {{CellVerdict::kPass}, MakeCell("b", {{"302", "302, expected 200"}}, {})};
   m.columns = {good, bad};
   return m;
 }
@@ -248,7 +248,7 @@ TEST(MatrixTest, EveryReasonOfACellIsGivenOnce) {
   const Cell cell =
       MakeCell("redirect-chain-10",
                {{"redirect_limit", "a"}, {"redirect_limit", "b"}, {"late", "c"}}, declared);
-  EXPECT_EQ(cell.verdict, Verdict::kDeviation);
+  EXPECT_EQ(cell.verdict, CellVerdict::kDeviation);
   EXPECT_THAT(cell.reasons, ElementsAre(Reason{"w", "r"}, Reason{"w2", "r2"}));
   Matrix m{.behaviours = {"redirect-chain-10"}, .families = {"redirects"}};
   m.columns = {{.target = "x/y", .cells = {cell}}};
