@@ -19,17 +19,17 @@ constexpr std::chrono::seconds kDescribeLimit{5};
 
 using Described = absl::StatusOr<v1::DescribeResponse>;
 
-Described Describe(const std::string& address) { return DescribeAgent(address, kDescribeLimit); }
+Described Describe(const AgentEndpoint& agent) { return DescribeAgent(agent, kDescribeLimit); }
 
 // All at once: one that does not answer costs its time once.
-std::vector<Described> DescribeAll(const std::vector<std::string>& addresses) {
+std::vector<Described> DescribeAll(const std::vector<AgentEndpoint>& endpoints) {
   std::vector<std::future<Described>> futures;
-  futures.reserve(addresses.size());
-  for (const std::string& address : addresses) {
-    futures.push_back(std::async(std::launch::async, Describe, address));
+  futures.reserve(endpoints.size());
+  for (const AgentEndpoint& endpoint : endpoints) {
+    futures.push_back(std::async(std::launch::async, Describe, endpoint));
   }
   std::vector<Described> results;
-  results.reserve(addresses.size());
+  results.reserve(endpoints.size());
   for (auto& future : futures) results.push_back(future.get());
   return results;
 }
@@ -41,16 +41,16 @@ std::string StateOf(const v1::DescribeResponse& agent) {
   return fmt::format("busy with run {} since {}", agent.busy_run_id(), since);
 }
 
-std::string RowOf(const std::string& address, const Described& described) {
+std::string RowOf(const std::string& name, const Described& described) {
   if (!described.ok()) {
-    return fmt::format("{}: not reachable: {}", address, std::string(described.status().message()));
+    return fmt::format("{}: not reachable: {}", name, std::string(described.status().message()));
   }
   const v1::HostFacts& host = described->host();
   std::string targets;
   for (const std::string& target : described->targets()) {
     targets += (targets.empty() ? "" : ", ") + target;
   }
-  return fmt::format("{}: {}; fetchbench {}; {}, {}, {} CPUs, {} memory, {}; targets: {}", address,
+  return fmt::format("{}: {}; fetchbench {}; {}, {}, {} CPUs, {} memory, {}; targets: {}", name,
                      StateOf(*described), described->version(), host.hostname(), host.cpu_model(),
                      host.cpus(), HumanBytes(static_cast<double>(host.memory_bytes())), host.os(),
                      targets.empty() ? "none" : targets);
@@ -67,31 +67,31 @@ ExitCode Print(const std::string& text, ExitCode code) {
 
 }  // namespace
 
-ExitCode ListAgents(const std::vector<std::string>& addresses) {
-  const std::vector<Described> agents = DescribeAll(addresses);
+ExitCode ListAgents(const std::vector<AgentEndpoint>& endpoints) {
+  const std::vector<Described> agents = DescribeAll(endpoints);
   ExitCode code = ExitCode::kDone;
   std::string text;
   for (size_t i = 0; i < agents.size(); ++i) {
-    text += Harmless(RowOf(addresses[i], agents[i])) + "\n";
+    text += Harmless(RowOf(endpoints[i].shown(), agents[i])) + "\n";
     if (!agents[i].ok()) code = ExitCode::kIncomplete;
   }
   return Print(text, code);
 }
 
-ExitCode CancelRuns(const std::vector<std::string>& addresses) {
-  const std::vector<Described> agents = DescribeAll(addresses);
+ExitCode CancelRuns(const std::vector<AgentEndpoint>& endpoints) {
+  const std::vector<Described> agents = DescribeAll(endpoints);
   ExitCode code = ExitCode::kDone;
   for (size_t i = 0; i < agents.size(); ++i) {
     std::string said;
     if (!agents[i].ok()) {
-      said = RowOf(addresses[i], agents[i]);
+      said = RowOf(endpoints[i].shown(), agents[i]);
       code = ExitCode::kIncomplete;
     } else if (agents[i]->busy_run_id().empty()) {
-      said = fmt::format("{}: free already", addresses[i]);
-    } else if (absl::Status s = CancelRun(addresses[i], agents[i]->busy_run_id()); s.ok()) {
-      said = fmt::format("{}: run {} is ended", addresses[i], agents[i]->busy_run_id());
+      said = fmt::format("{}: free already", endpoints[i].shown());
+    } else if (absl::Status s = CancelRun(endpoints[i], agents[i]->busy_run_id()); s.ok()) {
+      said = fmt::format("{}: run {} is ended", endpoints[i].shown(), agents[i]->busy_run_id());
     } else {
-      said = fmt::format("{}: run {} could not be ended: {}", addresses[i],
+      said = fmt::format("{}: run {} could not be ended: {}", endpoints[i].shown(),
                          agents[i]->busy_run_id(), std::string(s.message()));
       code = ExitCode::kIncomplete;
     }

@@ -133,8 +133,9 @@ absl::Status CheckWeb(const RunOptions& run) {
   if (run.web == Web::kInternet && !run.origin.empty()) {
     return Usage("--origin is a simulated web: it does not go with --web internet");
   }
-  const bool elsewhere = std::any_of(run.agents.begin(), run.agents.end(),
-                                     [](const std::string& a) { return !IsLocalAddress(a); });
+  const bool elsewhere =
+      std::any_of(run.agents.begin(), run.agents.end(),
+                  [](const AgentEndpoint& a) { return !IsLocalAddress(a.address); });
   if (run.web == Web::kSim && run.origin.empty() && elsewhere) {
     return Usage(
         "agents on other hosts cannot reach a simulated web on this one's loopback: start "
@@ -242,7 +243,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
     }
   }
   options.command = parts.command;
-  if (options.agents.empty()) options.agents = {"127.0.0.1:7311"};
+  if (options.agents.empty()) options.agents = {{.address = "127.0.0.1:7311", .name = ""}};
   options.run.base_images = BaseImagesFile(env);
   options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
   if (absl::Status s = Complete(options, targets); !s.ok()) return s;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/fleet/agent_endpoint.h"
 #include "coordinator/targets/build_arguments.h"
 #include "coordinator/targets/target_registry.h"
 #include "coordinator/ui/report_writer.h"
@@ -29,9 +30,9 @@ enum class Command {
 enum class Web { kSim, kInternet };
 
 struct RunOptions {
-  TargetInfo target;                // no name: none was chosen
-  std::string urls = "-";           // path, or "-": standard input
-  std::vector<std::string> agents;  // "host:port" or "unix:/path"; empty: start one here
+  TargetInfo target;                  // no name: none was chosen
+  std::string urls = "-";             // path, or "-": standard input
+  std::vector<AgentEndpoint> agents;  // empty: start one here
   Web web = Web::kSim;
   std::string profile = "published";  // name or file; with kSim
   std::string origin;                 // "host:port" of a control endpoint; empty: start one here
@@ -105,13 +106,13 @@ struct VerifyOptions {
 
 struct Options {
   Command command = Command::kPrintText;
-  std::string text;                 // kPrintText
-  RunOptions run;                   // kRun
-  ResumeOptions resume;             // kResume
-  BenchOptions bench;               // kBench
-  VerifyOptions verify;             // kVerify
-  std::vector<std::string> agents;  // kAgents, kCancel
-  ImportOptions import;             // kImportUrls
+  std::string text;                   // kPrintText
+  RunOptions run;                     // kRun
+  ResumeOptions resume;               // kResume
+  BenchOptions bench;                 // kBench
+  VerifyOptions verify;               // kVerify
+  std::vector<AgentEndpoint> agents;  // kAgents, kCancel
+  ImportOptions import;               // kImportUrls
 };
 
 // Understands the command line (without the program's name) and the environment. An option wins

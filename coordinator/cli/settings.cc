@@ -20,7 +20,6 @@ constexpr double kMaxCpus = 1024;
 constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
 constexpr size_t kMaxReferenceBytes = 512;
-constexpr std::string_view kDefaultAgentPort = "7311";
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
@@ -73,40 +72,6 @@ absl::Status SetText(const std::string& text, size_t max_bytes, std::string& to)
 absl::Status SetPath(const std::string& text, std::string& to) {
   if (text.empty()) return Wrong("the name is empty");
   to = text;
-  return absl::OkStatus();
-}
-
-// "host", "host:port", "[v6]:port", "unix:/path" -> the form that gRPC takes.
-absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view default_port) {
-  if (text.starts_with("unix:")) {
-    if (text.size() == 5) return Wrong("'unix:' without a path");
-    return std::string(text);
-  }
-  const size_t bracket = text.rfind(']');
-  const size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  const std::string_view host = text.substr(0, colon);
-  std::string port(colon == std::string_view::npos ? default_port : text.substr(colon + 1));
-  uint32_t number = 0;
-  if (host.empty() || host.find_first_of(" /@") != std::string_view::npos || port.empty() ||
-      !SetNumber<uint32_t>(port, 1, 65535, number).ok()) {
-    return Wrong(fmt::format("'{}' is not an address: HOST:PORT, [IPV6]:PORT or unix:PATH", text));
-  }
-  return fmt::format("{}:{}", host, number);
-}
-
-absl::Status AddAgents(const std::string& list, std::vector<std::string>& agents) {
-  size_t begin = 0;
-  while (begin <= list.size()) {
-    const size_t comma = std::min(list.find(',', begin), list.size());
-    auto address =
-        ParseAddress(std::string_view(list).substr(begin, comma - begin), kDefaultAgentPort);
-    if (!address.ok()) return address.status();
-    if (std::find(agents.begin(), agents.end(), *address) != agents.end()) {
-      return Wrong(fmt::format("agent {} is named twice", *address));
-    }
-    agents.push_back(*std::move(address));
-    begin = comma + 1;
-  }
   return absl::OkStatus();
 }
 
@@ -293,10 +258,11 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
                  run.allow_private = true;
                  return absl::OkStatus();
                }});
-  s.push_back({"--agents", "ADDRESS,...", "",
-               "Agents to use: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH. Default: "
-               "one is started on this machine and stopped afterwards.",
-               true, [&run](const std::string& t) { return AddAgents(t, run.agents); }});
+  s.push_back(
+      {"--agents", "ADDRESS,...", "",
+       "Agents to use: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
+       "wanted, NAME=. Default: one is started on this machine and stopped afterwards.",
+       true, [&run](const std::string& t) { return AddAgents(t, run.agents); }});
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents at the beginning. Default: 5.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
@@ -360,10 +326,11 @@ Setting FileWord(Options& options) {
 
 std::vector<Setting> AgentSettings(Options& options) {
   auto& agents = options.agents;
-  return {{"--agents", "ADDRESS,...", "",
-           "Agents to ask: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH. Default: "
-           "127.0.0.1:7311.",
-           true, [&agents](const std::string& t) { return AddAgents(t, agents); }}};
+  return {
+      {"--agents", "ADDRESS,...", "",
+       "Agents to ask: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
+       "wanted, NAME=. Default: 127.0.0.1:7311.",
+       true, [&agents](const std::string& t) { return AddAgents(t, agents); }}};
 }
 
 std::vector<Setting> ImportSettings(Options& options) {
@@ -374,12 +341,6 @@ std::vector<Setting> ImportSettings(Options& options) {
              return SetWord(t, {"auto", "domcop", "tranco", "umbrella", "majestic", "crux"},
                             import.format);
            }}};
-}
-
-bool IsLocalAddress(std::string_view address) {
-  if (address.starts_with("unix:")) return true;
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
 }  // namespace fetchbench::coordinator

@@ -43,7 +43,4 @@ Setting VerifyWord(Options& options, const TargetRegistry& targets);
 Setting FileWord(Options& options);
 Setting ResumeWord(Options& options);
 
-// Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
-bool IsLocalAddress(std::string_view address);
-
 }  // namespace fetchbench::coordinator

@@ -10,16 +10,17 @@ namespace fetchbench::coordinator {
 AgentRoster::AgentRoster(net::any_io_executor loop, const Clock& clock)
     : loop_(std::move(loop)), clock_(clock), changed_(loop_) {}
 
-void AgentRoster::Connect(const std::vector<std::string>& addresses,
-                          const std::vector<std::string>& names, std::vector<bool> same_clock,
+void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
                           const v1::Start& start, AgentSessionLimits limits,
                           const AgentSession::Release& release,
                           const std::function<AgentEvents(AgentIndex)>& events_of) {
+  std::vector<std::string> names;
+  for (const AgentEndpoint& endpoint : endpoints) names.push_back(endpoint.shown());
   board_ =
       std::make_unique<AgentBoard>(names, std::move(same_clock), start.options().concurrency());
-  for (AgentIndex i = 0; i < addresses.size(); ++i) {
+  for (AgentIndex i = 0; i < endpoints.size(); ++i) {
     sessions_.push_back(
-        std::make_shared<AgentSession>(loop_, addresses[i], start, limits, events_of(i)));
+        std::make_shared<AgentSession>(loop_, endpoints[i], start, limits, events_of(i)));
     sessions_.back()->set_release(release);
   }
   for (const auto& session : sessions_) session->Begin();

@@ -21,10 +21,10 @@ class AgentRoster {
  public:
   AgentRoster(net::any_io_executor loop, const Clock& clock);
 
-  // Dials every agent, `names` for people. Each gets `start` and the events that `events_of` makes
+  // Dials every agent. Each gets `start` and the events that `events_of` makes
   // for it. Once.
-  void Connect(const std::vector<std::string>& addresses, const std::vector<std::string>& names,
-               std::vector<bool> same_clock, const v1::Start& start, AgentSessionLimits limits,
+  void Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
+               const v1::Start& start, AgentSessionLimits limits,
                const AgentSession::Release& release,
                const std::function<AgentEvents(AgentIndex)>& events_of);
   // Until every agent that is `expected` wants URLs or has failed, `limit` has passed, or

@@ -29,30 +29,30 @@ v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeAgentChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeAgentChannel(const AgentEndpoint& endpoint) {
   grpc::ChannelArguments arguments = ClientChannelArguments();
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // Each session is a connection of its own, so that one that broke is not found again in a pool.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(endpoint.address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-AgentSession::AgentSession(net::any_io_executor loop, std::string address, v1::Start start,
+AgentSession::AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1::Start start,
                            AgentSessionLimits limits, AgentEvents events)
     : loop_(std::move(loop)),
-      address_(std::move(address)),
+      endpoint_(std::move(endpoint)),
       start_(std::move(start)),
       limits_(limits),
       events_(std::move(events)),
-      stub_(v1::Agent::NewStub(MakeAgentChannel(address_))),
+      stub_(v1::Agent::NewStub(MakeAgentChannel(endpoint_))),
       room_(loop_),
       retry_(loop_) {}
 
 void AgentSession::Begin() {
   net::co_spawn(loop_, Run(shared_from_this()), [self = shared_from_this()](std::exception_ptr e) {
-    if (e) spdlog::error("agent {}: a bug ended its session", self->address_);
+    if (e) spdlog::error("agent {}: a bug ended its session", self->endpoint_.shown());
   });
 }
 
@@ -147,7 +147,7 @@ Task<> AgentSession::Run(Self self) {
 
 // An agent that was out of reach when this run was resumed may still hold its earlier session.
 Task<absl::Status> AgentSession::ReleaseAgent(Self self, absl::Status refused) {
-  const auto work = [self] { return self->release_(self->address_); };
+  const auto work = [self] { return self->release_(self->endpoint_); };
   const absl::Status released = co_await RunBlocking(self->loop_, work);
   if (released.ok()) {
     co_return absl::UnavailableError("it was released from an earlier session of this run");

@@ -17,13 +17,14 @@
 #include "common/net.h"
 #include "common/record.h"
 #include "common/wakeup.h"
+#include "coordinator/fleet/agent_endpoint.h"
 #include "coordinator/run/lease_book.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
 
 // A channel to an agent that tries again soon after a failure.
-std::shared_ptr<grpc::Channel> MakeAgentChannel(const std::string& address);
+std::shared_ptr<grpc::Channel> MakeAgentChannel(const AgentEndpoint& endpoint);
 
 struct AgentSessionLimits {
   // Nothing heard for so long: the stream is given up and opened anew. Agents report every second.
@@ -50,12 +51,12 @@ struct AgentEvents {
 // handed on once. Lives on the control loop, in a shared_ptr: coroutines hold it.
 class AgentSession : public std::enable_shared_from_this<AgentSession> {
  public:
-  // Frees the agent at that address of what an earlier session of this run left there, so that it
+  // Frees that agent of what an earlier session of this run left there, so that it
   // may be dialled again. An error: it is busy with something else, and with what. Blocks; called
   // on a thread of its own.
-  using Release = std::function<absl::Status(const std::string& address)>;
+  using Release = std::function<absl::Status(const AgentEndpoint& endpoint)>;
 
-  AgentSession(net::any_io_executor loop, std::string address, v1::Start start,
+  AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1::Start start,
                AgentSessionLimits limits, AgentEvents events);
 
   // For an agent that turns out to be busy; none: that is the end of this session.
@@ -74,7 +75,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   // Drops the stream and tries no more. No event comes afterwards.
   void Abandon();
 
-  const std::string& address() const { return address_; }
+  const AgentEndpoint& endpoint() const { return endpoint_; }
   bool ended() const { return ended_; }
 
  private:
@@ -105,7 +106,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   void WakeWriter();
 
   net::any_io_executor loop_;
-  std::string address_;
+  AgentEndpoint endpoint_;
   v1::Start start_;
   AgentSessionLimits limits_;
   AgentEvents events_;

@@ -48,9 +48,9 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
 
 }  // namespace
 
-absl::StatusOr<v1::DescribeResponse> DescribeAgent(const std::string& address,
+absl::StatusOr<v1::DescribeResponse> DescribeAgent(const AgentEndpoint& endpoint,
                                                    std::chrono::milliseconds limit) {
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(address));
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + limit);
   v1::DescribeResponse response;
@@ -59,9 +59,9 @@ absl::StatusOr<v1::DescribeResponse> DescribeAgent(const std::string& address,
   return response;
 }
 
-absl::Status CancelRun(const std::string& address, const std::string& run_id) {
+absl::Status CancelRun(const AgentEndpoint& endpoint, const std::string& run_id) {
   net::io_context loop(1);
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(address));
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
   absl::Status result = absl::InternalError("a bug ended the cancellation");
   net::co_spawn(loop, Cancel(loop.get_executor(), stub.get(), run_id),
                 [&result](std::exception_ptr e, absl::Status status) {
@@ -81,16 +81,16 @@ bool IsSessionOf(std::string_view session_id, std::string_view run_id) {
   return session_id.empty() || session_id.starts_with(kSessionMark);
 }
 
-absl::Status ReleaseFromRun(const std::string& address, const std::string& run_id,
+absl::Status ReleaseFromRun(const AgentEndpoint& endpoint, const std::string& run_id,
                             std::chrono::milliseconds limit) {
-  const auto described = DescribeAgent(address, limit);
+  const auto described = DescribeAgent(endpoint, limit);
   if (!described.ok()) return described.status();
   const std::string& busy = described->busy_run_id();
   if (busy.empty()) return absl::OkStatus();
   if (!IsSessionOf(busy, run_id)) {
     return absl::ResourceExhaustedError(fmt::format("busy with run {}", busy));
   }
-  return CancelRun(address, busy);
+  return CancelRun(endpoint, busy);
 }
 
 }  // namespace fetchbench::coordinator

@@ -133,9 +133,9 @@ Task<Facts> PrepareOnce(net::any_io_executor loop, v1::Agent::Stub* stub, size_t
 }
 
 // An agent that is only just being started is waited for.
-Task<Facts> PrepareOne(net::any_io_executor loop, std::string address, size_t index,
+Task<Facts> PrepareOne(net::any_io_executor loop, AgentEndpoint endpoint, size_t index,
                        TargetPlan plan, PrepareLimits limits, PrepareEvents events) {
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(address));
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
   const SteadyTime limit = std::chrono::steady_clock::now() + limits.connect;
   net::steady_timer pause(loop);
   while (true) {
@@ -149,9 +149,9 @@ Task<Facts> PrepareOne(net::any_io_executor loop, std::string address, size_t in
   }
 }
 
-Task<> PrepareInto(Facts& result, net::any_io_executor loop, std::string address, size_t index,
+Task<> PrepareInto(Facts& result, net::any_io_executor loop, AgentEndpoint endpoint, size_t index,
                    TargetPlan plan, PrepareLimits limits, PrepareEvents events) {
-  result = co_await PrepareOne(std::move(loop), std::move(address), index, std::move(plan), limits,
+  result = co_await PrepareOne(std::move(loop), std::move(endpoint), index, std::move(plan), limits,
                                std::move(events));
 }
 
@@ -164,12 +164,12 @@ Task<absl::StatusOr<TargetPlan>> PlanTarget(net::any_io_executor loop, const Run
   co_return plan;
 }
 
-Task<std::vector<Facts>> PrepareAll(net::any_io_executor loop, std::vector<std::string> addresses,
+Task<std::vector<Facts>> PrepareAll(net::any_io_executor loop, std::vector<AgentEndpoint> endpoints,
                                     TargetPlan plan, PrepareLimits limits, PrepareEvents events) {
-  std::vector<Facts> results(addresses.size(), absl::InternalError("a bug ended the preparation"));
+  std::vector<Facts> results(endpoints.size(), absl::InternalError("a bug ended the preparation"));
   std::vector<Task<>> tasks;
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    tasks.push_back(PrepareInto(results[i], loop, addresses[i], i, plan, limits, events));
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    tasks.push_back(PrepareInto(results[i], loop, endpoints[i], i, plan, limits, events));
   }
   co_await AllOf(loop, std::move(tasks));
   co_return results;

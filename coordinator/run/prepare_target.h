@@ -40,7 +40,7 @@ struct PrepareEvents {
 
 // All agents at once; the results in their order. Unavailable: the agent could not be reached.
 Task<std::vector<absl::StatusOr<v1::TargetFacts>>> PrepareAll(net::any_io_executor loop,
-                                                              std::vector<std::string> addresses,
+                                                              std::vector<AgentEndpoint> endpoints,
                                                               TargetPlan plan, PrepareLimits limits,
                                                               PrepareEvents events);
 

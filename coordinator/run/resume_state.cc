@@ -31,10 +31,26 @@ Message MessageOf(const json::value& value) {
   return message;
 }
 
+json::array AgentsJson(const std::vector<AgentEndpoint>& agents) {
+  json::array array;
+  for (const AgentEndpoint& agent : agents) array.emplace_back(EndpointText(agent));
+  return array;
+}
+
+std::vector<AgentEndpoint> AgentsOf(const json::array& array) {
+  std::vector<AgentEndpoint> agents;
+  for (const json::value& text : array) {
+    auto agent = ParseAgentEndpoint(std::string_view(text.as_string()));
+    if (!agent.ok()) throw std::invalid_argument(std::string(agent.status().message()));
+    agents.push_back(*std::move(agent));
+  }
+  return agents;
+}
+
 json::object OptionsJson(const RunOptions& o) {
   return {{"target", o.target.name},
           {"urls", o.urls},
-          {"agents", json::value_from(o.agents)},
+          {"agents", AgentsJson(o.agents)},
           {"web", o.web == Web::kSim ? "sim" : "internet"},
           {"profile", o.profile},
           {"origin", o.origin},
@@ -83,7 +99,7 @@ RunOptions OptionsOf(const json::object& o, const TargetRegistry& targets) {
   }
   options.target = *known;
   options.urls = TextOf(o, "urls");
-  options.agents = json::value_to<std::vector<std::string>>(o.at("agents"));
+  options.agents = AgentsOf(o.at("agents").as_array());
   options.web = TextOf(o, "web") == "sim" ? Web::kSim : Web::kInternet;
   options.profile = TextOf(o, "profile");
   options.origin = TextOf(o, "origin");

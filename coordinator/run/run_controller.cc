@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "common/standard_streams.h"
-#include "coordinator/cli/settings.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/ui/human_numbers.h"
@@ -210,18 +209,18 @@ Task<absl::Status> RunController::MakeReady() {
 
 Task<absl::Status> RunController::ConnectAgents() {
   std::vector<bool> same_clock;
-  for (const std::string& address : stage_->addresses()) {
-    same_clock.push_back(IsLocalAddress(address));
+  for (const AgentEndpoint& agent : stage_->agents()) {
+    same_clock.push_back(IsLocalAddress(agent.address));
   }
   const std::string session = SessionId(identity_.run_id, journal_->state().sessions);
   const v1::Start start = MakeStart(session, options_, stage_->target(), stage_->web());
   AgentSession::Release release;
   if (journal_->resumed()) {
     release = [run_id = identity_.run_id, limit = options_.connect_timeout](
-                  const std::string& address) { return ReleaseFromRun(address, run_id, limit); };
+                  const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
   }
-  engine_->Connect(stage_->addresses(), stage_->names(), same_clock, start, release);
-  const size_t agents = stage_->addresses().size();
+  engine_->Connect(stage_->agents(), same_clock, start, release);
+  const size_t agents = stage_->agents().size();
   if (agents > 1) {
     display_.Log(fmt::format("Concurrency: {} for each of {} agents, {} in total.",
                              options_.concurrency, agents,

@@ -81,10 +81,9 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
   return events;
 }
 
-void RunEngine::Connect(const std::vector<std::string>& addresses,
-                        const std::vector<std::string>& names, std::vector<bool> same_clock,
+void RunEngine::Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
                         const v1::Start& start, const AgentSession::Release& release) {
-  roster_.Connect(addresses, names, std::move(same_clock), start, options_.session, release,
+  roster_.Connect(endpoints, std::move(same_clock), start, options_.session, release,
                   [this](AgentIndex i) { return EventsOf(i); });
   for (AgentIndex i = 0; i < roster_.size() && i < known_by_agent_.size(); ++i) {
     roster_.board().Records(i, known_by_agent_[i]);

@@ -74,7 +74,7 @@ const v1::TargetFacts* BestFacts(const v1::Started* started, const v1::TargetFac
 
 json::object OptionsJson(const RunOptions& options) {
   json::array agents;
-  for (const std::string& agent : options.agents) agents.emplace_back(agent);
+  for (const AgentEndpoint& agent : options.agents) agents.emplace_back(EndpointText(agent));
   json::object object{
       {"target", options.target.name},
       {"urls", options.urls},

@@ -22,13 +22,13 @@ absl::Status Changed(const std::string& difference) {
       fmt::format("the run can go on only with what it was begun with, but {}", difference));
 }
 
-Task<> ReleaseOne(net::any_io_executor loop, std::string address, std::string run_id,
+Task<> ReleaseOne(net::any_io_executor loop, AgentEndpoint agent, std::string run_id,
                   std::chrono::milliseconds limit) {
-  const auto work = [&] { return ReleaseFromRun(address, run_id, limit); };
+  const auto work = [&] { return ReleaseFromRun(agent, run_id, limit); };
   const absl::Status released = co_await RunBlocking(std::move(loop), work);
   // One that is out of reach now is released when it comes; one busy with another run says so
   // itself.
-  if (!released.ok()) spdlog::info("agent {}: {}", address, std::string(released.message()));
+  if (!released.ok()) spdlog::info("agent {}: {}", agent.shown(), std::string(released.message()));
 }
 
 }  // namespace
@@ -40,8 +40,7 @@ RunStage::RunStage(net::any_io_executor loop, const RunOptions& options,
       identity_(identity),
       before_(before),
       events_(std::move(events)),
-      addresses_(options.agents),
-      names_(options.agents) {}
+      agents_(options.agents) {}
 
 Task<absl::Status> RunStage::SetUp() {
   absl::Status status = co_await StartAgents();
@@ -56,25 +55,24 @@ Task<absl::Status> RunStage::SetUp() {
 }
 
 Task<absl::Status> RunStage::StartAgents() {
-  if (addresses_.empty()) {
+  if (agents_.empty()) {
     placement_ = Place(AllowedCpus());
     PinThisThread(placement_.others);
     auto agent =
         co_await StartLocalAgent(loop_, placement_, options_.log_level, events_.interrupted);
     if (!agent.ok()) co_return agent.status();
     local_agent_.emplace(*std::move(agent));
-    addresses_ = {local_agent_->address()};
-    names_ = {"local"};
+    agents_ = {{.address = local_agent_->address(), .name = "local"}};
   }
-  reached_.assign(addresses_.size(), false);
+  reached_.assign(agents_.size(), false);
   co_return absl::OkStatus();
 }
 
 // All agents at once: what an earlier session left with them would make them refuse this one.
 Task<> RunStage::ReleaseAgents() {
   std::vector<Task<>> tasks;
-  for (const std::string& address : addresses_) {
-    tasks.push_back(ReleaseOne(loop_, address, identity_.run_id, options_.connect_timeout));
+  for (const AgentEndpoint& agent : agents_) {
+    tasks.push_back(ReleaseOne(loop_, agent, identity_.run_id, options_.connect_timeout));
   }
   co_await AllOf(loop_, std::move(tasks));
 }
@@ -107,14 +105,14 @@ Task<absl::Status> RunStage::Prepare() {
     if (!difference.empty()) co_return Changed(difference);
   }
   preparing_.clear();
-  for (const std::string& name : names_) preparing_.emplace_back().name = name;
+  for (const AgentEndpoint& agent : agents_) preparing_.emplace_back().name = agent.shown();
   PrepareLimits limits;
   limits.connect = options_.connect_timeout;
   PrepareEvents events;
   events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
   events.stopped = events_.stopped;
   const auto results =
-      co_await PrepareAll(loop_, addresses_, *std::move(plan), limits, std::move(events));
+      co_await PrepareAll(loop_, agents_, *std::move(plan), limits, std::move(events));
   co_return JudgePrepared(results);
 }
 
@@ -125,16 +123,16 @@ absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::Target
     const absl::Status& status = results[i].status();
     reached_[i] = !absl::IsUnavailable(status);
     if (status.ok()) {
-      if (absl::Status s = CheckSame(names_[i], *results[i]); !s.ok()) return s;
+      if (absl::Status s = CheckSame(agents_[i].shown(), *results[i]); !s.ok()) return s;
       if (!facts_) facts_ = *results[i];
-      facts_by_agent_[names_[i]] = *results[i];
+      facts_by_agent_[agents_[i].shown()] = *results[i];
       continue;
     }
     if (results.size() > 1 && !absl::IsCancelled(status)) {
-      spdlog::error("agent {}: {}", names_[i], std::string(status.message()));
+      spdlog::error("agent {}: {}", agents_[i].shown(), std::string(status.message()));
     }
     if (failure.ok()) failure = status;
-    troubles += fmt::format("{}{}: {}", troubles.empty() ? "" : "; ", names_[i],
+    troubles += fmt::format("{}{}: {}", troubles.empty() ? "" : "; ", agents_[i].shown(),
                             std::string(status.message()));
   }
   if (facts_) return absl::OkStatus();

@@ -50,8 +50,7 @@ class RunStage {
   OriginClient* origin_client() { return web_ ? web_->client.get() : nullptr; }
   const std::string& origin_trouble() const { return origin_trouble_; }
 
-  const std::vector<std::string>& addresses() const { return addresses_; }
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<AgentEndpoint>& agents() const { return agents_; }
   // The agents that have said something, good or bad.
   const std::vector<bool>& reached() const { return reached_; }
   // Why there is no hope for our own agent; empty: it lives, or there is none.
@@ -82,8 +81,7 @@ class RunStage {
   std::optional<SimulatedWeb> web_;
   std::string origin_trouble_;
   std::optional<LocalAgent> local_agent_;
-  std::vector<std::string> addresses_;
-  std::vector<std::string> names_;
+  std::vector<AgentEndpoint> agents_;
   std::vector<bool> reached_;
   v1::TargetSpec target_;
   std::vector<AgentProgress> preparing_;

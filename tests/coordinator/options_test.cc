@@ -172,15 +172,32 @@ TEST(OptionsTest, RefusesWhatMakesNoSense) {
               HasSubstr("2 times"));
 }
 
+AgentEndpoint Endpoint(std::string address, std::string name = "") {
+  return {.address = std::move(address), .name = std::move(name)};
+}
+
 TEST(OptionsTest, TakesAgentsByCommaAndByRepetition) {
   EXPECT_THAT(
       ParseRun({"--agents", "127.0.0.1,localhost:80", "--agents", "unix:/a,[::1]:9"}).agents,
-      ElementsAre("127.0.0.1:7311", "localhost:80", "unix:/a", "[::1]:9"));
+      ElementsAre(Endpoint("127.0.0.1:7311"), Endpoint("localhost:80"), Endpoint("unix:/a"),
+                  Endpoint("[::1]:9")));
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "localhost,localhost"}),
               HasSubstr("twice"));
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "a:b"}),
               HasSubstr("not an address"));
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", ""}), HasSubstr("not an address"));
+}
+
+TEST(OptionsTest, TakesAnAgentsNameBeforeItsAddress) {
+  EXPECT_THAT(ParseRun({"--agents", "a-1=127.0.0.1,b.test=localhost:80,unix:/x=y"}).agents,
+              ElementsAre(Endpoint("127.0.0.1:7311", "a-1"), Endpoint("localhost:80", "b.test"),
+                          Endpoint("unix:/x=y")));
+  EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "a=localhost,a=127.0.0.1"}),
+              HasSubstr("agent a is named twice"));
+  for (const char* value : {"=localhost", "a b=localhost", "a=b=localhost", "a="}) {
+    EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", value}), HasSubstr("is not"))
+        << value;
+  }
 }
 
 TEST(OptionsTest, AgentsElsewhereNeedAnOriginTheyCanReach) {
@@ -243,8 +260,9 @@ TEST(OptionsTest, ARunWaitsForAgentsForEverAndOneOfManyDoesNot) {
 }
 
 TEST(OptionsTest, ReadsTheOtherCommands) {
-  EXPECT_THAT(Parse({"agents"})->agents, ElementsAre("127.0.0.1:7311"));
-  EXPECT_THAT(Parse({"cancel", "--agents", "10.0.0.1"})->agents, ElementsAre("10.0.0.1:7311"));
+  EXPECT_THAT(Parse({"agents"})->agents, ElementsAre(Endpoint("127.0.0.1:7311")));
+  EXPECT_THAT(Parse({"cancel", "--agents", "10.0.0.1"})->agents,
+              ElementsAre(Endpoint("10.0.0.1:7311")));
   const auto import = Parse({"import-urls", "--input-format", "tranco", "list.csv"});
   ASSERT_TRUE(import.ok()) << import.status();
   EXPECT_EQ(import->import.format, "tranco");

@@ -104,7 +104,8 @@ ResumeState FullState() {
   s.identity = {"20260131T235959Z-3fa9c1", "out/x", kBegin, "urls.txt"};
   s.options.target = *TargetRegistry().Find("native");
   s.options.urls = "/lists/urls.txt";
-  s.options.agents = {"10.0.0.1:7311", "unix:/a"};
+  s.options.agents = {{.address = "10.0.0.1:7311", .name = "one"},
+                      {.address = "unix:/a=b", .name = ""}};
   s.options.profile = "fast";
   s.options.origin = "10.0.0.5:8000";
   s.options.concurrency = 150;

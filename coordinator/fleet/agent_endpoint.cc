@@ -1,0 +1,99 @@
+#include "coordinator/fleet/agent_endpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+namespace fetchbench::coordinator {
+namespace {
+
+constexpr uint32_t kMaxPort = 65'535;
+constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kNameMark = "=";
+
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
+
+// 0: it is none.
+uint32_t PortOf(std::string_view text) {
+  uint32_t value = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && last == text.data() + text.size() && value <= kMaxPort;
+  return good ? value : 0;
+}
+
+// A host's name as it stands in a certificate and an inventory.
+bool IsName(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_';
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view default_port) {
+  if (text.starts_with(kUnix)) {
+    if (text.size() == kUnix.size()) return Wrong("'unix:' without a path");
+    return std::string(text);
+  }
+  const size_t bracket = text.rfind(']');
+  const size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  const std::string_view host = text.substr(0, colon);
+  const uint32_t port =
+      PortOf(colon == std::string_view::npos ? default_port : text.substr(colon + 1));
+  if (host.empty() || host.find_first_of(" /@=") != std::string_view::npos || port == 0) {
+    return Wrong(fmt::format("'{}' is not an address: HOST:PORT, [IPV6]:PORT or unix:PATH", text));
+  }
+  return fmt::format("{}:{}", host, port);
+}
+
+absl::StatusOr<AgentEndpoint> ParseAgentEndpoint(std::string_view text) {
+  AgentEndpoint endpoint;
+  // A socket's path may hold the mark too.
+  const size_t mark = text.starts_with(kUnix) ? std::string_view::npos : text.find(kNameMark);
+  if (mark != std::string_view::npos) {
+    endpoint.name = std::string(text.substr(0, mark));
+    if (!IsName(endpoint.name)) {
+      return Wrong(fmt::format(
+          "'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.' and '_'", text));
+    }
+    text.remove_prefix(mark + kNameMark.size());
+  }
+  auto address = ParseAddress(text, kDefaultAgentPort);
+  if (!address.ok()) return address.status();
+  endpoint.address = *std::move(address);
+  return endpoint;
+}
+
+std::string EndpointText(const AgentEndpoint& endpoint) {
+  if (endpoint.name.empty()) return endpoint.address;
+  return fmt::format("{}{}{}", endpoint.name, kNameMark, endpoint.address);
+}
+
+absl::Status AddAgents(std::string_view list, std::vector<AgentEndpoint>& agents) {
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t comma = std::min(list.find(',', begin), list.size());
+    auto endpoint = ParseAgentEndpoint(list.substr(begin, comma - begin));
+    if (!endpoint.ok()) return endpoint.status();
+    const auto same = std::find_if(agents.begin(), agents.end(), [&](const AgentEndpoint& other) {
+      return other.address == endpoint->address || other.shown() == endpoint->shown();
+    });
+    if (same != agents.end()) {
+      return Wrong(fmt::format("agent {} is named twice", endpoint->shown()));
+    }
+    agents.push_back(*std::move(endpoint));
+    begin = comma + 1;
+  }
+  return absl::OkStatus();
+}
+
+bool IsLocalAddress(std::string_view address) {
+  if (address.starts_with(kUnix)) return true;
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+}  // namespace fetchbench::coordinator
