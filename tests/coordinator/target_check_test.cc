@@ -105,8 +105,8 @@ TEST(TargetCheckTest, MemoryThatGrowsWithTheHostsIsFoundWhateverElseIsLeftOut) {
   const Matrix matrix = Check(fake, Plan(fake, "memory-10000-hosts"), {Target("x/leaks")});
   ASSERT_THAT(matrix.columns, SizeIs(1));
   ASSERT_THAT(matrix.columns[0].cells, SizeIs(2));
-  EXPECT_EQ(matrix.columns[0].cells[0].verdict, Verdict::kPass);
-  EXPECT_EQ(matrix.columns[0].cells[1].verdict, Verdict::kFail);
+  EXPECT_EQ(matrix.columns[0].cells[0].verdict, CellVerdict::kPass);
+  EXPECT_EQ(matrix.columns[0].cells[1].verdict, CellVerdict::kFail);
 }
 
 TEST(TargetCheckTest, MemoryIsNotJudgedWithoutARunToCompareItWith) {
@@ -114,8 +114,8 @@ TEST(TargetCheckTest, MemoryIsNotJudgedWithoutARunToCompareItWith) {
   fake.fails_at = "x/y limit-in-flight";
   const Matrix matrix = Check(fake, Plan(fake, "memory-10000-hosts"), {Target("x/y")});
   ASSERT_THAT(matrix.columns, SizeIs(1));
-  EXPECT_EQ(matrix.columns[0].cells.at(0).verdict, Verdict::kFail);
-  EXPECT_EQ(matrix.columns[0].cells.at(1).verdict, Verdict::kNotRun);
+  EXPECT_EQ(matrix.columns[0].cells.at(0).verdict, CellVerdict::kFail);
+  EXPECT_EQ(matrix.columns[0].cells.at(1).verdict, CellVerdict::kNotRun);
   EXPECT_THAT(matrix.columns[0].cells.at(1).not_run, HasSubstr("limit-in-flight"));
   EXPECT_THAT(MatrixText(matrix, {.width = 80}), HasSubstr("not run    memory-10000-hosts: noth"));
 }
@@ -125,7 +125,7 @@ TEST(TargetCheckTest, WhatRanIsNamedAndDecidesWhichDeviationsHold) {
   FakeRun fake;
   fake.big_peak_bytes = fake.small_peak_bytes + kMemoryGrowthLimit + 1;
   for (const auto& [libc, verdict] :
-       {std::pair("glibc", Verdict::kDeviation), std::pair("musl", Verdict::kFail)}) {
+       {std::pair("glibc", CellVerdict::kDeviation), std::pair("musl", CellVerdict::kFail)}) {
     TargetInfo target = Target("x/leaks");
     target.deviations = {{.behaviours = {"memory-*"},
                           .observed = {"memory_growth"},
@@ -147,7 +147,7 @@ TEST(TargetCheckTest, AnInterruptionKeepsTheTargetsThatWereDone) {
   EXPECT_TRUE(matrix.partial);
   ASSERT_THAT(matrix.columns, SizeIs(1));
   EXPECT_EQ(matrix.columns[0].target, "a/a");
-  EXPECT_EQ(matrix.columns[0].cells.at(0).verdict, Verdict::kPass);
+  EXPECT_EQ(matrix.columns[0].cells.at(0).verdict, CellVerdict::kPass);
   EXPECT_THAT(fake.runs(), SizeIs(2));
   for (const std::string& text : {MatrixText(matrix, {.width = 80}), MatrixMarkdown(matrix)}) {
     EXPECT_THAT(text, HasSubstr("PARTIAL"));
