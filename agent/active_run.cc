@@ -22,6 +22,7 @@ RunSettings Settings(const AgentConfig& config, const v1::Start& start) {
   RunSettings settings;
   settings.target_name = start.target().name();
   settings.concurrency = start.options().concurrency();
+  settings.per_host = start.options().per_host();
   settings.timeout = milliseconds(start.options().timeout_ms());
   settings.last_committed_seq = start.last_committed_seq();
   settings.limits = config.limits;

@@ -45,6 +45,7 @@ RunExecutor::RunExecutor(RunSettings settings, TargetProcess& target, const Cloc
       on_news_(std::move(on_news)),
       run_clock_(clock),
       credit_{settings_.concurrency},
+      book_(settings_.per_host),
       outbox_(settings_.limits.outbox, settings_.last_committed_seq),
       last_life_(clock.Now()) {}
 
@@ -116,7 +117,9 @@ void RunExecutor::Attach(uint64_t last_committed_seq) {
 
 uint32_t RunExecutor::TakeCredit() {
   if (phase_ != Phase::kRunning || outbox_.stalled()) return 0;
-  const uint32_t urls = credit_.Grant(rate_.per_second(), book_.held(), outstanding_credit_);
+  // What is held back for its host's sake leaves room for others.
+  const uint64_t held = book_.held() - book_.held_back();
+  const uint32_t urls = credit_.Grant(rate_.per_second(), held, outstanding_credit_);
   outstanding_credit_ += urls;
   return urls;
 }
@@ -130,7 +133,7 @@ void RunExecutor::FeedTarget() {
     if (book_.open() == 0) last_life_ = now;
     std::string lines;
     fed_ += book_.TakeForFeeding(limit - book_.open(), kFeedBytes, run_clock_.WallUsAt(now), lines);
-    target_.Feed(std::move(lines));
+    if (!lines.empty()) target_.Feed(std::move(lines));
   }
   if (phase_ == Phase::kFinishing && book_.waiting() == 0 && !input_closed_) {
     input_closed_ = true;

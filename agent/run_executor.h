@@ -36,6 +36,7 @@ struct RunLimits {
 struct RunSettings {
   std::string target_name;
   uint32_t concurrency = 1;
+  uint32_t per_host = 0;  // URLs of one host open at once; 0: no limit
   std::chrono::milliseconds timeout{5'000};
   uint64_t last_committed_seq = 0;
   RunLimits limits;

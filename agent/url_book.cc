@@ -64,15 +64,28 @@ absl::Status UrlBook::Keep(LeasedUrl item) {
 size_t UrlBook::TakeForFeeding(size_t max_urls, size_t max_bytes, int64_t now_us,
                                std::string& lines) {
   size_t taken = 0;
-  while (taken < max_urls && !waiting_.empty() && lines.size() < max_bytes) {
-    LeasedUrl item = std::move(waiting_.front());
-    waiting_.pop_front();
-    lines += item.url;
+  while (taken < max_urls && lines.size() < max_bytes) {
+    std::optional<LeasedUrl> item = NextToOpen();
+    if (!item) break;
+    lines += item->url;
     lines += '\n';
-    Open(std::move(item), now_us);
+    Open(*std::move(item), now_us);
     ++taken;
   }
   return taken;
+}
+
+std::optional<LeasedUrl> UrlBook::NextToOpen() {
+  if (std::optional<LeasedUrl> item = gate_.Next()) return item;
+  while (!waiting_.empty()) {
+    const bool room = gate_.Enter(waiting_.front().url);
+    if (!room && gate_.full()) return std::nullopt;
+    LeasedUrl item = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (room) return item;
+    gate_.HoldBack(std::move(item));
+  }
+  return std::nullopt;
 }
 
 void UrlBook::Open(LeasedUrl item, int64_t now_us) {
@@ -114,6 +127,7 @@ LeasedUrl UrlBook::Free(uint32_t id) {
   --open_count_;
   held_bytes_ -= leased.url.size() + kBytesPerUrl;
   indices_.erase(leased.index);
+  gate_.Leave(leased.url);
   return leased;
 }
 
@@ -133,13 +147,16 @@ std::vector<OpenUrl> UrlBook::CloseAll() {
 }
 
 size_t UrlBook::DropWaiting() {
-  const size_t dropped = waiting_.size();
-  for (const LeasedUrl& item : waiting_) {
-    held_bytes_ -= item.url.size() + kBytesPerUrl;
-    indices_.erase(item.index);
-  }
+  const size_t dropped = waiting();
+  for (const LeasedUrl& item : waiting_) Forget(item);
   waiting_.clear();
+  for (const LeasedUrl& item : gate_.TakeAll()) Forget(item);
   return dropped;
+}
+
+void UrlBook::Forget(const LeasedUrl& item) {
+  held_bytes_ -= item.url.size() + kBytesPerUrl;
+  indices_.erase(item.index);
 }
 
 void UrlBook::Commit(uint64_t lease_id, uint64_t count) {

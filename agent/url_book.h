@@ -12,6 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "agent/host_gate.h"
+#include "agent/leased_url.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::agent {
@@ -20,12 +22,6 @@ namespace fetchbench::agent {
 inline constexpr size_t kMaxHeldUrls = 262'144;
 inline constexpr size_t kMaxHeldBytes = 128 << 20;
 inline constexpr size_t kMaxUrlBytes = (1 << 20) + 4096;
-
-struct LeasedUrl {
-  uint64_t index = 0;
-  uint64_t lease_id = 0;
-  std::string url;
-};
 
 // A URL that the target was given and has not answered.
 struct OpenUrl {
@@ -42,6 +38,9 @@ class UrlBook {
     uint64_t lease_id = 0;
   };
 
+  // `per_host`: how many URLs of one host are open at once; 0: no limit. See HostGate.
+  explicit UrlBook(uint32_t per_host = 0) : gate_(per_host) {}
+
   // Takes a lease over. An index that is held under an earlier lease is left to that one: so a
   // coordinator lends again what it had taken back from an agent that was away, and that goes on
   // with it. URLs that cannot be written as one line of the target's input (empty, line breaks or
@@ -51,7 +50,8 @@ class UrlBook {
   absl::Status Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable);
 
   // Moves up to `max_urls` waiting URLs to open, as lines at the end of `lines`, which may grow
-  // beyond `max_bytes` by one URL. Returns how many.
+  // beyond `max_bytes` by one URL. Returns how many: none though some wait when their hosts have no
+  // room.
   size_t TakeForFeeding(size_t max_urls, size_t max_bytes, int64_t now_us, std::string& lines);
 
   // The oldest open entry with this URL; nullopt when none is open.
@@ -66,7 +66,9 @@ class UrlBook {
   // `count` records of the lease are acknowledged.
   void Commit(uint64_t lease_id, uint64_t count);
 
-  size_t waiting() const { return waiting_.size(); }
+  size_t waiting() const { return waiting_.size() + gate_.size(); }
+  // Of those that wait: whose hosts have no room.
+  size_t held_back() const { return gate_.held_back(); }
   size_t open() const { return open_count_; }
   size_t held() const { return waiting() + open(); }
   std::vector<uint64_t> HeldLeases() const;
@@ -85,10 +87,13 @@ class UrlBook {
 
   absl::Status Keep(LeasedUrl item);
   bool IsHeld(uint64_t index) const { return indices_.contains(index); }
+  std::optional<LeasedUrl> NextToOpen();
+  void Forget(const LeasedUrl& item);
   void Open(LeasedUrl item, int64_t now_us);
   LeasedUrl Free(uint32_t slot);
 
   std::deque<LeasedUrl> waiting_;
+  HostGate gate_;
   std::deque<Slot> slots_;  // a deque: the map's keys look into its strings
   std::vector<uint32_t> free_slots_;
   absl::flat_hash_map<std::string_view, Chain> by_url_;  // key: the URL of the chain's head

@@ -33,6 +33,10 @@ void RunStats::Start(std::string run) {
   responses_.fill(0);
   hosts_.clear();
   most_in_flight_ = in_flight_;
+  most_requests_of_a_host_ = 0;
+  for (const auto& [host, open] : requests_of_host_) {
+    most_requests_of_a_host_ = std::max(most_requests_of_a_host_, open);
+  }
   cpu_us_at_start_ = ProcessCpuUs();
 }
 
@@ -42,8 +46,20 @@ void RunStats::CountResponse(int status) {
   }
 }
 
-void RunStats::CountHost(std::string_view host) {
-  if (hosts_.size() < kMaxHosts) hosts_.insert(StableHash(0, "count", host));
+void RunStats::CountHost(uint64_t host) {
+  if (hosts_.size() < kMaxHosts) hosts_.insert(host);
+}
+
+void RunStats::RequestBegins(std::string_view host) {
+  const uint64_t hash = StableHash(0, "count", host);
+  ++requests;
+  CountHost(hash);
+  most_requests_of_a_host_ = std::max(most_requests_of_a_host_, ++requests_of_host_[hash]);
+}
+
+void RunStats::RequestEnds(std::string_view host) {
+  const auto it = requests_of_host_.find(StableHash(0, "count", host));
+  if (it != requests_of_host_.end() && --it->second == 0) requests_of_host_.erase(it);
 }
 
 void RunStats::FlightBegins() {
@@ -67,6 +83,7 @@ std::string RunStats::ToJson() const {
                                {"requests", requests},
                                {"responses", responses},
                                {"most_in_flight", most_in_flight_},
+                               {"most_requests_of_a_host", most_requests_of_a_host_},
                                {"hosts", hosts_.size()},
                                {"lateness_us", lateness_us},
                                {"cpu_us", ProcessCpuUs() - cpu_us_at_start_}};

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "common/histogram.h"
 
@@ -21,12 +22,15 @@ class RunStats {
   void Start(std::string run);
 
   void CountResponse(int status);
-  void CountHost(std::string_view host);
 
   // A connection is in flight from its accept to the end of its first response, and again from each
   // further request's first byte to the end of that response.
   void FlightBegins();
   void FlightEnds() { --in_flight_; }
+
+  // A request is with its host from when it was read to the end of the response.
+  void RequestBegins(std::string_view host);
+  void RequestEnds(std::string_view host);
 
   const std::string& run() const { return run_; }
 
@@ -40,6 +44,8 @@ class RunStats {
   Histogram lateness;  // how late planned delays ended, microseconds
 
  private:
+  void CountHost(uint64_t host);
+
   // Beyond this many hosts "hosts" stays where it is.
   static constexpr size_t kMaxHosts = size_t{1} << 24;
   static constexpr size_t kStatusLimit = 1000;
@@ -49,6 +55,8 @@ class RunStats {
   absl::flat_hash_set<uint64_t> hosts_;
   uint64_t in_flight_ = 0;
   uint64_t most_in_flight_ = 0;
+  absl::flat_hash_map<uint64_t, uint64_t> requests_of_host_;  // those that are open now
+  uint64_t most_requests_of_a_host_ = 0;
   uint64_t cpu_us_at_start_ = 0;
 };
 

@@ -96,13 +96,27 @@ class RequestReader {
   std::optional<Parser> parser_;
 };
 
+// One request in the statistics, for as long as it is served, whatever ends it.
+class CountedRequest {
+ public:
+  CountedRequest(RunStats& stats, const std::string& host) : stats_(stats), host_(host) {
+    stats_.RequestBegins(host_);
+  }
+  CountedRequest(const CountedRequest&) = delete;
+  CountedRequest& operator=(const CountedRequest&) = delete;
+  ~CountedRequest() { stats_.RequestEnds(host_); }
+
+ private:
+  RunStats& stats_;
+  const std::string& host_;
+};
+
 Task<> ServeRequest(Connection& connection, const Parser& parser, int number) {
   const ConnectionContext& context = connection.context();
   const std::string host = HostOf(parser, connection);
   const HostView view = context.world.Look(host);
   const Request request = ToRequest(parser, connection, number, IsConformanceHost(host));
-  ++context.stats.requests;
-  context.stats.CountHost(host);
+  const CountedRequest counted(context.stats, host);
   connection.NoteHost(host);
   context.log.Requested(host, request);
   connection.keep_alive = false;

@@ -151,8 +151,8 @@ std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targ
                                         verify.format);
        }}};
   const std::vector<std::string> none{
-      "--target",     "--urls",     "--limit",   "--concurrency", "--duration",
-      "--user-agent", "--max-body", "--threads", "--image",       "--web",
+      "--target",     "--urls",     "--limit",   "--concurrency", "--per-host",
+      "--duration",   "--user-agent", "--max-body", "--threads", "--image",       "--web",
       "--seed",       "--origin",   "--format",  "--agents",      "--allow-private"};
   for (Setting& s : RunSettingsWithout(options, targets, none)) {
     if (s.option == "--timeout") {

@@ -23,6 +23,8 @@ using Given = std::map<std::string, std::vector<std::string>>;  // option -> val
 constexpr int kMaxWords = 1'000;
 // A run among many does not wait for ever for agents that are gone.
 constexpr std::chrono::seconds kGiveUpOneOfMany{60};
+// Real servers belong to somebody; simulated ones are there to be loaded.
+constexpr uint32_t kPerRealHost = 2;
 
 absl::Status Usage(const std::string& message) { return absl::InvalidArgumentError(message); }
 
@@ -152,12 +154,17 @@ absl::Status CheckRun(const RunOptions& run) {
   return CheckWeb(run);
 }
 
+void SetPerHost(RunOptions& run) {
+  if (!run.per_host) run.per_host = run.web == Web::kInternet ? kPerRealHost : 0;
+}
+
 void SetGiveUp(RunOptions& run) {
   if (run.give_up_after.count() == 0) run.give_up_after = kGiveUpOneOfMany;
 }
 
 // Fills in what depends on more than one option, and checks what they come to together.
 absl::Status Complete(Options& options, const TargetRegistry& targets) {
+  SetPerHost(options.run);
   switch (options.command) {
     case Command::kRun:
       if (absl::Status s = CheckRun(options.run); !s.ok()) return s;

@@ -37,6 +37,8 @@ struct RunOptions {
   std::string profile = "published";  // name or file; with kSim
   std::string origin;                 // "host:port" of a control endpoint; empty: start one here
   uint32_t concurrency = 0;           // for each agent; ParseOptions fills in the target's own
+  // Requests to one host at once, for each agent; 0: no limit. ParseOptions fills in the default.
+  std::optional<uint32_t> per_host;
   uint64_t limit = std::numeric_limits<uint64_t>::max();
   std::chrono::microseconds duration{0};  // 0: no limit
   std::chrono::milliseconds timeout{5000};

@@ -146,6 +146,13 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
                [&run](const std::string& t) {
                  return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
                }});
+  s.push_back({"--per-host", "N", "",
+               "Requests to one host at once, over all agents: all URLs of a host go to one agent "
+               "at a time. Of redirects, only the first request counts. 0: no limit. Default: 2 "
+               "with --web internet, else 0.",
+               false, [&run](const std::string& t) {
+                 return SetNumber<uint32_t>(t, 0, kMaxConcurrency, run.per_host.emplace());
+               }});
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
                "included. Default: 5.",

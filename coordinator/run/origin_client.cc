@@ -163,6 +163,7 @@ absl::StatusOr<OriginSummary> ParseRunStatistics(const json::object& object) {
   s.tls_handshakes = NumberOf<uint64_t>(object, "tls_handshakes");
   s.requests = NumberOf<uint64_t>(object, "requests");
   s.most_in_flight = NumberOf<uint64_t>(object, "most_in_flight");
+  s.most_requests_of_a_host = NumberOf<uint64_t>(object, "most_requests_of_a_host");
   s.hosts = NumberOf<uint64_t>(object, "hosts");
   s.cpu_us = NumberOf<int64_t>(object, "cpu_us");
   if (const json::value* late = object.if_contains("lateness_us"); late && late->is_object()) {

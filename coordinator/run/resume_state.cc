@@ -55,6 +55,7 @@ json::object OptionsJson(const RunOptions& o) {
           {"profile", o.profile},
           {"origin", o.origin},
           {"concurrency", o.concurrency},
+          {"per_host", o.per_host.value_or(0)},
           {"limit", o.limit},
           {"duration_us", o.duration.count()},
           {"timeout_ms", o.timeout.count()},
@@ -104,6 +105,7 @@ RunOptions OptionsOf(const json::object& o, const TargetRegistry& targets) {
   options.profile = TextOf(o, "profile");
   options.origin = TextOf(o, "origin");
   options.concurrency = NumberOf<uint32_t>(o, "concurrency");
+  options.per_host = NumberOf<uint32_t>(o, "per_host");
   options.limit = NumberOf<uint64_t>(o, "limit");
   options.duration = DurationOf<std::chrono::microseconds>(o, "duration_us");
   options.timeout = DurationOf<std::chrono::milliseconds>(o, "timeout_ms");

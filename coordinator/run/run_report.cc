@@ -81,6 +81,7 @@ json::object OptionsJson(const RunOptions& options) {
       {"web", options.web == Web::kSim ? "sim" : "internet"},
       {"agents", std::move(agents)},
       {"concurrency", options.concurrency},
+      {"per_host", options.per_host.value_or(0)},
       {"timeout_ms", options.timeout.count()},
       {"duration_ms", std::chrono::duration<double, std::milli>(options.duration).count()},
       {"user_agent", options.user_agent},
@@ -144,6 +145,7 @@ RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
   f.urls = identity.list_name;
   f.concurrency_per_agent = options.concurrency;
   f.concurrency = f.concurrency_per_agent * (board == nullptr ? 1 : board->size());
+  f.per_host = options.per_host.value_or(0);
   f.timeout_us = std::chrono::microseconds(options.timeout).count();
   f.duration_limit_us = options.duration.count();
   f.user_agent = options.user_agent;

@@ -189,6 +189,7 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
   start.set_progress_interval_ms(kProgressIntervalMs);
   v1::FetchOptions& fetch = *start.mutable_options();
   fetch.set_concurrency(options.concurrency);
+  fetch.set_per_host(options.per_host.value_or(0));
   fetch.set_timeout_ms(static_cast<uint32_t>(options.timeout.count()));
   fetch.set_user_agent(options.user_agent.empty() ? "fetchbench/" FETCHBENCH_VERSION
                                                   : options.user_agent);

@@ -142,6 +142,7 @@ struct OriginSummary {
   uint64_t requests = 0;
   std::map<int, uint64_t> responses;  // by status code, every hop of a redirect counted
   uint64_t most_in_flight = 0;
+  uint64_t most_requests_of_a_host = 0;  // at one time
   uint64_t hosts = 0;
   int64_t lateness_p50_us = 0;  // actual minus planned delay
   int64_t lateness_p99_us = 0;
@@ -174,6 +175,7 @@ struct RunFacts {
   std::string urls;          // where the list came from: file name, or "standard input"
   uint64_t concurrency = 0;  // total over all agents
   uint64_t concurrency_per_agent = 0;
+  uint64_t per_host = 0;  // requests to one host at once; 0: no limit
   int64_t timeout_us = 0;
   int64_t duration_limit_us = 0;  // 0: none
   std::string user_agent;

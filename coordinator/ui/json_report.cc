@@ -108,6 +108,7 @@ json::object Run(const RunFacts& f) {
           {"urls", Text(f.urls)},
           {"concurrency", f.concurrency},
           {"concurrency_per_agent", f.concurrency_per_agent},
+          {"per_host", f.per_host},
           {"timeout_ms", Ms(f.timeout_us)},
           {"duration_limit_ms", Ms(f.duration_limit_us)},
           {"user_agent", Text(f.user_agent)}};
@@ -181,6 +182,7 @@ json::value Origin(const std::optional<OriginSummary>& origin) {
                       {"requests", origin->requests},
                       {"responses", Codes(origin->responses)},
                       {"most_in_flight", origin->most_in_flight},
+                      {"most_requests_of_a_host", origin->most_requests_of_a_host},
                       {"hosts", origin->hosts},
                       {"lateness_ms",
                        {{"p50", Ms(origin->lateness_p50_us)},

@@ -177,6 +177,7 @@ std::string FactsText(const RunFacts& f) {
     parts.push_back("web: " + f.web);
   }
   parts.push_back(fmt::format("timeout {}", HumanDuration(static_cast<double>(f.timeout_us))));
+  if (f.per_host > 0) parts.push_back(fmt::format("at most {} at once to a host", f.per_host));
   parts.push_back("started " + f.started_at);
   return Joined(parts, "; ");
 }

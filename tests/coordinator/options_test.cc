@@ -132,6 +132,13 @@ TEST(OptionsTest, AnOptionWinsOverItsVariable) {
   EXPECT_EQ(ParseRun({"--concurrency=6"}).concurrency, 6u);
 }
 
+TEST(OptionsTest, RealHostsAreAskedGentlyUnlessToldOtherwise) {
+  EXPECT_EQ(ParseRun({}).per_host, 0u);
+  EXPECT_EQ(ParseRun({"--per-host", "3"}).per_host, 3u);
+  EXPECT_EQ(ParseRun({"--web", "internet"}).per_host, 2u);
+  EXPECT_EQ(ParseRun({"--web", "internet", "--per-host", "0"}).per_host, 0u);
+}
+
 TEST(OptionsTest, AnEmptyVariableIsNone) {
   EXPECT_EQ(ParseRun({}, {{"CONCURRENCY", ""}}).concurrency, 150u);
 }

@@ -109,6 +109,7 @@ ResumeState FullState() {
   s.options.profile = "fast";
   s.options.origin = "10.0.0.5:8000";
   s.options.concurrency = 150;
+  s.options.per_host = 3;
   s.options.duration = std::chrono::microseconds(90 * kSecond);
   s.options.timeout = std::chrono::milliseconds(700);
   s.options.seed = 18'446'744'073'709'551'615u;

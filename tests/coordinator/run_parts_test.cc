@@ -86,11 +86,12 @@ TEST(LedgerTest, BalancesBeforeAnythingWasLent) {
 TEST(OriginStatisticsTest, AreReadAndRubbishIsRefused) {
   const auto json = boost::json::parse(
       R"({"run":"r","dns_queries":5,"connections":4,"tls_handshakes":3,"requests":7,
-          "responses":{"200":6,"404":1},"most_in_flight":2,"hosts":4,
+          "responses":{"200":6,"404":1},"most_in_flight":2,"most_requests_of_a_host":1,"hosts":4,
           "lateness_us":{"p50":10,"p99":99,"max":120},"cpu_us":1000})");
   const auto statistics = ParseRunStatistics(json.as_object());
   ASSERT_TRUE(statistics.ok());
   EXPECT_EQ(statistics->requests, 7u);
+  EXPECT_EQ(statistics->most_requests_of_a_host, 1u);
   EXPECT_EQ(statistics->responses.at(404), 1u);
   EXPECT_EQ(statistics->lateness_p99_us, 99);
   EXPECT_FALSE(ParseRunStatistics(boost::json::object()).ok());

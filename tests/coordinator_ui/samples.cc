@@ -195,6 +195,7 @@ Summary SampleSummary(size_t agents) {
   o.responses = {{200, 7'975}, {204, 5},  {301, 2'312}, {304, 1}, {403, 310},
                  {404, 660},   {500, 11}, {503, 10},    {999, 1}};
   o.most_in_flight = 149;
+  o.most_requests_of_a_host = 3;
   o.hosts = 9'214;
   o.lateness_p50_us = 90;
   o.lateness_p99_us = 7'100;

@@ -2,6 +2,10 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
 #include "tests/integration/run_fixture.h"
 
 namespace fetchbench::test {
@@ -21,6 +25,20 @@ class AgentsTest : public RunFixture {
     if (!addresses_.empty()) addresses_ += ",";
     addresses_ += std::string(ready.at("listen").as_string());
     return agent;
+  }
+
+  // Waits until the run that goes on has one.
+  std::string AgentOfTheFirstRecord() const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+      usleep(20'000);
+      if (!std::filesystem::exists(folder_.File(Latest("records.db")))) continue;
+      try {
+        return Ask("SELECT agent FROM record LIMIT 1");
+      } catch (const SQLite::Exception&) {  // no table or no record yet
+      }
+    }
+    return "0";
   }
 
   std::vector<std::unique_ptr<Program>> agents_;
@@ -48,6 +66,29 @@ TEST_F(AgentsTest, AHostIsAskedByOneAgentAtATime) {
       Ask("SELECT count(*) FROM record a JOIN record b ON a.agent < b.agent AND "
           "a.start_us < b.start_us + b.duration_us AND b.start_us < a.start_us + a.duration_us"),
       "0");
+}
+
+TEST_F(AgentsTest, AHostMovesToAnotherAgentAsAWhole) {
+  for (int i = 0; i < 2; ++i) StartAgent();
+  std::ofstream(folder_.File("even.json"))
+      << R"({"name": "even", "http": {"first_byte_ms": {"median": 20}}})";
+  Program run(Command({"--agents", addresses_, "--per-host", "2", "--grace", "1"},
+                      "sim:" + folder_.File("even.json")));
+  std::string list;
+  for (int i = 0; i < 300; ++i) list += "https://one.example/" + std::to_string(i) + "\n";
+  run.Write(list);
+  run.CloseInput();
+  const std::string holder = AgentOfTheFirstRecord();
+  agents_.at(std::stoul(holder))->Signal(SIGKILL);
+  ASSERT_EQ(run.WaitForExit(), 0) << run.error();
+  EXPECT_EQ(Ask("SELECT count(DISTINCT agent) FROM record"), "2");
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "300");
+  EXPECT_EQ(
+      Ask("SELECT count(*) FROM record a JOIN record b ON a.agent < b.agent AND "
+          "a.start_us < b.start_us + b.duration_us AND b.start_us < a.start_us + a.duration_us"),
+      "0");
+  EXPECT_EQ(Summary().at("origin").at("most_requests_of_a_host").to_number<int>(), 2);
+  ExpectBalanced();
 }
 
 TEST_F(AgentsTest, AKilledAgentsUrlsAreFetchedByTheOthers) {

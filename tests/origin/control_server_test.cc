@@ -55,6 +55,7 @@ TEST(ControlServerTest, CountsOneRunAtATime) {
   EXPECT_EQ(run.at("responses").at("200"), 4);
   EXPECT_EQ(run.at("hosts"), 2);
   EXPECT_EQ(run.at("most_in_flight"), 1);
+  EXPECT_EQ(run.at("most_requests_of_a_host"), 1);
   EXPECT_GT(run.at("cpu_us").to_number<int64_t>(), 0);
   origin.Control("POST", "/v1/runs/b");
   EXPECT_EQ(json::parse(origin.Control("GET", "/v1/runs/b")).at("requests"), 0);
