@@ -1,6 +1,7 @@
 #include "agent/host_facts.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -33,6 +34,11 @@ std::string ValueOf(std::string_view text, std::string_view key) {
 std::string OsName(std::string_view os_release) { return ValueOf(os_release, "PRETTY_NAME="); }
 
 std::string CpuModel(std::string_view cpuinfo) { return ValueOf(cpuinfo, "model name"); }
+
+uint32_t LoadPermille() {
+  double minute = 0;
+  return getloadavg(&minute, 1) == 1 ? static_cast<uint32_t>(minute * 1000) : 0;
+}
 
 v1::HostFacts ReadHostFacts(const std::vector<int>& cpus, const std::vector<int>& target_cpus) {
   v1::HostFacts facts;

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
+#include "agent/host_facts.h"
 #include "agent/native_command.h"
 #include "agent/process/child_process.h"
 #include "agent/target_facts.h"
@@ -20,7 +21,13 @@ constexpr size_t kMaxRunIdBytes = 256;
 // For a coordinator that lost its connection at the very end.
 constexpr std::chrono::seconds kRemainsLife{60};
 
-absl::Status CheckStart(const v1::Start& start) {
+absl::Status CheckStart(const v1::Start& start, const std::string& version) {
+  if (!start.version().empty() && start.version() != version) {
+    return absl::FailedPreconditionError(
+        fmt::format("this agent is fetchbench {}, the coordinator {}: both have to be of one "
+                    "version; `bin/provision --upgrade` brings agents to the coordinator's",
+                    version, start.version()));
+  }
   if (start.run_id().empty() || start.run_id().size() > kMaxRunIdBytes) {
     return absl::InvalidArgumentError(
         fmt::format("run id of {} bytes: 1 to {}", start.run_id().size(), kMaxRunIdBytes));
@@ -50,7 +57,7 @@ RunKeeper::RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executo
       containers_(loop_, config_) {}
 
 Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
-  if (absl::Status s = CheckStart(start); !s.ok()) co_return s;
+  if (absl::Status s = CheckStart(start, config_.version); !s.ok()) co_return s;
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   if (run_ && run_->id() == start.run_id()) {
     spdlog::info("run {} is taken over by a new stream", start.run_id());
@@ -194,6 +201,7 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
   *response.mutable_host() = config_.host;
   response.mutable_host()->set_clock_us(clock_.WallUs());
   response.mutable_host()->set_docker(std::move(engine));
+  response.set_load_permille(LoadPermille());
   if (run_) {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());

@@ -56,6 +56,7 @@ class RunKeeper {
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target);
 
   const AgentConfig& config() const { return config_; }
+  const Clock& clock() const { return clock_; }
   ContainerLauncher& containers() { return containers_; }
   bool shutting_down() const { return shutting_down_; }
 

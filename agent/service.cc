@@ -12,8 +12,9 @@ namespace {
 
 // The answer is sent before the coroutine ends: nothing of the call is touched after it.
 Task<> ServeDescribe(grpc::ServerUnaryReactor* reactor, v1::DescribeResponse* response,
-                     RunKeeper& keeper) {
+                     RunKeeper& keeper, int64_t received_us) {
   *response = co_await keeper.Describe();
+  response->set_received_us(received_us);
   reactor->Finish(grpc::Status::OK);
 }
 
@@ -25,8 +26,9 @@ AgentService::AgentService(RunKeeper& keeper, net::any_io_executor loop)
 grpc::ServerUnaryReactor* AgentService::Describe(grpc::CallbackServerContext* context,
                                                  const v1::DescribeRequest* /*request*/,
                                                  v1::DescribeResponse* response) {
+  const int64_t received_us = keeper_.clock().WallUs();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  Spawn(loop_, "describe", ServeDescribe(reactor, response, keeper_));
+  Spawn(loop_, "describe", ServeDescribe(reactor, response, keeper_, received_us));
   return reactor;
 }
 

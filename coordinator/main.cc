@@ -17,6 +17,7 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
+#include "coordinator/fleet/use_inventory.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_once.h"
 #include "coordinator/targets/target_registry.h"
@@ -71,9 +72,9 @@ ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
       if (!options.verify.named) ReportProblems(targets);
       return Verify(options.verify);
     case Command::kAgents:
-      return ListAgents(options.agents);
+      return ListAgents(options);
     case Command::kCancel:
-      return CancelRuns(options.agents);
+      return CancelRuns(options);
     case Command::kImportUrls:
       return ImportUrls(options.import);
   }
@@ -96,11 +97,16 @@ int main(int argc, char** argv) {
     return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
                                                        ProcessEnvironment(), targets)));
   }
-  const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
+  auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.
     ReportProblems(targets);
     Complain(std::string(options.status().message()));
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  const auto report = [](const std::string& line) { Complain(Harmless(line)); };
+  if (absl::Status s = UseInventory(*options, ProcessEnvironment(), report); !s.ok()) {
+    Complain(Harmless(std::string(s.message())));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {

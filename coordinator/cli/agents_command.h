@@ -1,18 +1,17 @@
 #pragma once
 
-#include <vector>
-
 #include "coordinator/cli/exit_code.h"
-#include "coordinator/fleet/agent_endpoint.h"
+#include "coordinator/cli/options.h"
 
 namespace fetchbench::coordinator {
 
-// `coordinator agents`: asks every agent what it is, in parallel, and prints a table. kIncomplete
-// when one could not be reached.
-ExitCode ListAgents(const std::vector<AgentEndpoint>& endpoints);
+// `coordinator agents`: asks every agent what it is, in parallel, and prints a table (lines where
+// standard output is no terminal; JSON when asked for). kUsage: one is of another version, and how
+// that is mended is said on standard error. kIncomplete: one could not be reached.
+ExitCode ListAgents(const Options& options);
 
 // `coordinator cancel`: takes over the run that each agent is busy with and ends it. kIncomplete
 // when one could not be reached or freed.
-ExitCode CancelRuns(const std::vector<AgentEndpoint>& endpoints);
+ExitCode CancelRuns(const Options& options);
 
 }  // namespace fetchbench::coordinator

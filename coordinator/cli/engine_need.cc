@@ -20,7 +20,7 @@ EngineNeed NeedOf(bool containers, bool named) {
 
 EngineNeed NeedOfEngine(const Options& options, const TargetRegistry& targets) {
   // Agents that were named have engines of their own.
-  if (!options.run.agents.empty()) return EngineNeed::kNone;
+  if (!options.run.agents.empty() || !options.inventory.empty()) return EngineNeed::kNone;
   switch (options.command) {
     case Command::kRun:
       return NeedOf(options.run.target.is_container(), true);

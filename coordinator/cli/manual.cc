@@ -66,6 +66,7 @@ constexpr const char* kRunTail =
     "  coordinator run native --urls urls.txt --web internet --duration 60\n"
     "  coordinator run native --urls urls.txt --origin 10.0.0.5:8000 \\\n"
     "      --agents 10.0.0.6:7311,10.0.0.7:7311\n"
+    "  coordinator run native --urls urls.txt --web internet --inventory default\n"
     "  coordinator run rust --urls urls.txt --memory 512m --cpus 0.5\n"
     "  coordinator run go --urls urls.txt --build-arg GO_IMAGE=golang:1.26-alpine\n"
     "  sqlite3 out/latest/records.db \\\n"
@@ -145,7 +146,14 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
-        "  coordinator agents [--agents ADDRESS,...]\n\n";
+        "  coordinator agents [--agents ADDRESS,... | --inventory FILE] [--format json]\n\n"
+        "DESCRIPTION\n"
+        "  Asks all agents at once, and shows of each: address, state (free, busy with which\n"
+        "  run since when, or why it cannot be reached), version, CPUs, memory, Docker\n"
+        "  Engine, load over the last minute, how far its clock is from this one's, when its\n"
+        "  certificate expires, and the targets that are ready. Exit status 3: one could\n"
+        "  not be reached; 2: one is of another version than this coordinator, which no run\n"
+        "  starts with.\n\n";
   } else if (command == "bench") {
     out +=
         " - runs targets in turns and prints their table\n\nSYNOPSIS\n"
@@ -169,7 +177,7 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
-        "  coordinator cancel [--agents ADDRESS,...]\n\n";
+        "  coordinator cancel [--agents ADDRESS,... | --inventory FILE]\n\n";
   } else if (command == "targets") {
     out +=
         " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\nDESCRIPTION\n"

@@ -131,21 +131,6 @@ absl::Status CheckContainerOptions(const RunOptions& run) {
   return absl::OkStatus();
 }
 
-absl::Status CheckWeb(const RunOptions& run) {
-  if (run.web == Web::kInternet && !run.origin.empty()) {
-    return Usage("--origin is a simulated web: it does not go with --web internet");
-  }
-  const bool elsewhere =
-      std::any_of(run.agents.begin(), run.agents.end(),
-                  [](const AgentEndpoint& a) { return !IsLocalAddress(a.address); });
-  if (run.web == Web::kSim && run.origin.empty() && elsewhere) {
-    return Usage(
-        "agents on other hosts cannot reach a simulated web on this one's loopback: start "
-        "`bin/origin` where they can, and name it with --origin HOST:PORT");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckRun(const RunOptions& run) {
   if (run.target.name.empty()) {
     return Usage("which target? Name one (or use --target); `coordinator targets` lists them");
@@ -165,6 +150,9 @@ void SetGiveUp(RunOptions& run) {
 // Fills in what depends on more than one option, and checks what they come to together.
 absl::Status Complete(Options& options, const TargetRegistry& targets) {
   SetPerHost(options.run);
+  if (!options.inventory.empty() && !(options.agents.empty() && options.run.agents.empty())) {
+    return Usage("--agents and --inventory both say which agents: name them in one place");
+  }
   switch (options.command) {
     case Command::kRun:
       if (absl::Status s = CheckRun(options.run); !s.ok()) return s;
@@ -208,13 +196,32 @@ CommandParts PartsOf(const std::string& name, Options& options, const TargetRegi
   if (name == "verify") {
     return {Command::kVerify, VerifySettings(options, targets), VerifyWord(options, targets)};
   }
-  if (name == "agents") return {Command::kAgents, AgentSettings(options), std::nullopt};
+  if (name == "agents") {
+    std::vector<Setting> settings = AgentSettings(options);
+    settings.push_back(AgentsFormatSetting(options));
+    return {Command::kAgents, std::move(settings), std::nullopt};
+  }
   if (name == "cancel") return {Command::kCancel, AgentSettings(options), std::nullopt};
   if (name == "targets") return {Command::kTargets, {}, std::nullopt};
   return {Command::kImportUrls, ImportSettings(options), FileWord(options)};
 }
 
 }  // namespace
+
+absl::Status CheckWeb(const RunOptions& run) {
+  if (run.web == Web::kInternet && !run.origin.empty()) {
+    return Usage("--origin is a simulated web: it does not go with --web internet");
+  }
+  const bool elsewhere =
+      std::any_of(run.agents.begin(), run.agents.end(),
+                  [](const AgentEndpoint& a) { return !IsLocalAddress(a.address); });
+  if (run.web == Web::kSim && run.origin.empty() && elsewhere) {
+    return Usage(
+        "agents on other hosts cannot reach a simulated web on this one's loopback: start "
+        "`bin/origin` where they can, and name it with --origin HOST:PORT");
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env, const TargetRegistry& targets) {
@@ -250,7 +257,6 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
     }
   }
   options.command = parts.command;
-  if (options.agents.empty()) options.agents = {{.address = "127.0.0.1:7311", .name = ""}};
   options.run.base_images = BaseImagesFile(env);
   options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
   if (absl::Status s = Complete(options, targets); !s.ok()) return s;

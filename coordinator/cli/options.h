@@ -106,6 +106,8 @@ struct VerifyOptions {
   RunOptions run;
 };
 
+enum class AgentsFormat { kPretty, kJson };
+
 struct Options {
   Command command = Command::kPrintText;
   std::string text;                   // kPrintText
@@ -113,9 +115,14 @@ struct Options {
   ResumeOptions resume;               // kResume
   BenchOptions bench;                 // kBench
   VerifyOptions verify;               // kVerify
-  std::vector<AgentEndpoint> agents;  // kAgents, kCancel
-  ImportOptions import;               // kImportUrls
+  std::vector<AgentEndpoint> agents;  // kAgents, kCancel; empty: see UseInventory
+  AgentsFormat agents_format = AgentsFormat::kPretty;
+  std::string inventory;  // file to take agents from, or "default"; empty: none named
+  ImportOptions import;   // kImportUrls
 };
+
+// InvalidArgument: web, origin and agents do not go together. Pure.
+absl::Status CheckWeb(const RunOptions& run);
 
 // Understands the command line (without the program's name) and the environment. An option wins
 // over its environment variable, that over the default. InvalidArgument is a usage error: one line

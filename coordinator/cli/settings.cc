@@ -244,6 +244,12 @@ void AddContainerSettings(RunOptions& run, std::vector<Setting>& s) {
                [&run](const std::string& t) { return SetMemory(t, run.memory_bytes); }});
 }
 
+Setting InventorySetting(Options& options, std::string help) {
+  return {"--inventory", "FILE", "", std::move(help), false, [&options](const std::string& t) {
+            return SetPath(t, options.inventory);
+          }};
+}
+
 void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   RunOptions& run = options.run;
   s.push_back({"--web", "WEB", "",
@@ -270,6 +276,10 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
        "Agents to use: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
        "wanted, NAME=. Default: one is started on this machine and stopped afterwards.",
        true, [&run](const std::string& t) { return AddAgents(t, run.agents); }});
+  s.push_back(InventorySetting(
+      options,
+      "Take the agents of this inventory: one host a line, NAME ADDRESS[:PORT]. `default`: "
+      "./deploy/inventory or else ~/.config/fetchbench/inventory."));
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents at the beginning. Default: 5.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
@@ -336,8 +346,27 @@ std::vector<Setting> AgentSettings(Options& options) {
   return {
       {"--agents", "ADDRESS,...", "",
        "Agents to ask: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
-       "wanted, NAME=. Default: 127.0.0.1:7311.",
-       true, [&agents](const std::string& t) { return AddAgents(t, agents); }}};
+       "wanted, NAME=. Default: those of the inventory.",
+       true, [&agents](const std::string& t) { return AddAgents(t, agents); }},
+      InventorySetting(options,
+                       "File with one host a line, NAME ADDRESS[:PORT]. Default: "
+                       "./deploy/inventory, else ~/.config/fetchbench/inventory, else an agent at "
+                       "127.0.0.1:7311.")};
+}
+
+Setting AgentsFormatSetting(Options& options) {
+  return {"--format",
+          "FORMAT",
+          "",
+          "pretty (default): a table, or a line for each agent where standard output is no "
+          "terminal; json.",
+          false,
+          [&options](const std::string& t) {
+            std::string word;
+            const absl::Status status = SetWord(t, {"pretty", "json"}, word);
+            if (word == "json") options.agents_format = AgentsFormat::kJson;
+            return status;
+          }};
 }
 
 std::vector<Setting> ImportSettings(Options& options) {

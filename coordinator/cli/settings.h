@@ -26,6 +26,7 @@ struct Setting {
 // them, as does `targets`.
 std::vector<Setting> RunSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> AgentSettings(Options& options);
+Setting AgentsFormatSetting(Options& options);
 std::vector<Setting> ImportSettings(Options& options);
 
 // resume_settings.cc. Some of `run`, for what the run had when it was begun.

@@ -185,6 +185,7 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
                     const v1::TargetSpec& target, const SimulatedWeb* web) {
   v1::Start start;
   start.set_run_id(run_id);
+  start.set_version(FETCHBENCH_VERSION);
   *start.mutable_target() = target;
   start.set_progress_interval_ms(kProgressIntervalMs);
   v1::FetchOptions& fetch = *start.mutable_options();

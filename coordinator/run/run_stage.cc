@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "coordinator/fleet/describe_agents.h"
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
@@ -16,6 +17,9 @@ constexpr std::chrono::milliseconds kStopLimit{2000};
 constexpr std::chrono::milliseconds kHurriedStopLimit{200};
 // An agent removes its container, for which the Engine takes its time.
 constexpr std::chrono::milliseconds kRemoveLimit{1500};
+
+// For agents that have been waited for already.
+constexpr std::chrono::milliseconds kSecondConnect{1000};
 
 absl::Status Changed(const std::string& difference) {
   return absl::InvalidArgumentError(
@@ -44,6 +48,7 @@ RunStage::RunStage(net::any_io_executor loop, const RunOptions& options,
 
 Task<absl::Status> RunStage::SetUp() {
   absl::Status status = co_await StartAgents();
+  if (status.ok()) status = co_await CheckAgents();
   if (status.ok() && before_ != nullptr) co_await ReleaseAgents();
   const bool web_first = options_.web == Web::kSim && !options_.target.is_container();
   if (status.ok() && web_first) status = co_await StartWeb();
@@ -66,6 +71,16 @@ Task<absl::Status> RunStage::StartAgents() {
   }
   reached_.assign(agents_.size(), false);
   co_return absl::OkStatus();
+}
+
+// Waits for the agents as long as they may take to come; those that stay away are tried once more
+// when the target is prepared.
+Task<absl::Status> RunStage::CheckAgents() {
+  if (local_agent_) co_return absl::OkStatus();  // it came with this program
+  const DescribeLimits limits{.answer = options_.connect_timeout, .until_there = true};
+  const std::vector<Described> described =
+      co_await DescribeAll(loop_, agents_, limits, events_.stopped);
+  co_return CheckVersions(agents_, described, FETCHBENCH_VERSION);
 }
 
 // All agents at once: what an earlier session left with them would make them refuse this one.
@@ -107,7 +122,7 @@ Task<absl::Status> RunStage::Prepare() {
   preparing_.clear();
   for (const AgentEndpoint& agent : agents_) preparing_.emplace_back().name = agent.shown();
   PrepareLimits limits;
-  limits.connect = options_.connect_timeout;
+  limits.connect = local_agent_ ? options_.connect_timeout : kSecondConnect;
   PrepareEvents events;
   events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
   events.stopped = events_.stopped;

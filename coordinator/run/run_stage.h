@@ -65,6 +65,7 @@ class RunStage {
 
  private:
   Task<absl::Status> StartAgents();
+  Task<absl::Status> CheckAgents();
   Task<> ReleaseAgents();
   Task<absl::Status> StartWeb();
   Task<absl::Status> Prepare();

@@ -253,6 +253,21 @@ TEST_F(AgentServerTest, DescribeSaysWhatItIs) {
   EXPECT_EQ(d.version(), "1.2.3");
   EXPECT_EQ(d.host().hostname(), "here");
   EXPECT_THAT(d.targets(), Contains("native"));
+  EXPECT_GT(d.received_us(), 0);
+  EXPECT_LE(d.received_us(), d.host().clock_us());
+  EXPECT_EQ(d.certificate_not_after_us(), 0) << "it has none";
+}
+
+TEST_F(AgentServerTest, RefusesACoordinatorOfAnotherVersion) {
+  Serve();
+  v1::Start start = MakeStart("r");
+  start.set_version("1.2.4");
+  const RunResult r = Run(start, MakeUrls(1));
+  EXPECT_EQ(r.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(r.status.error_message(), HasSubstr("1.2.3, the coordinator 1.2.4"));
+  EXPECT_THAT(r.status.error_message(), HasSubstr("bin/provision --upgrade"));
+  start.set_version("1.2.3");
+  EXPECT_TRUE(Run(start, MakeUrls(1)).finished.has_value());
 }
 
 TEST_F(AgentServerTest, StopEndsARunUnderWayQuickly) {

@@ -29,6 +29,7 @@ TEST(EngineNeedTest, OnlyTargetsInContainersNeedAnEngine) {
 TEST(EngineNeedTest, AgentsElsewhereHaveTheirOwn) {
   EXPECT_EQ(Answer({"run", "go", "--agents", "far:1", "--origin", "far:2"}), "no\n");
   EXPECT_EQ(Answer({"run", "go", "--agents", "127.0.0.1:7311"}), "no\n");
+  EXPECT_EQ(Answer({"run", "go", "--inventory", "hosts"}), "no\n");
 }
 
 TEST(EngineNeedTest, WhatNobodyNamedGoesWithoutWhereThereIsNone) {

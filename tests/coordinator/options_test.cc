@@ -267,7 +267,13 @@ TEST(OptionsTest, ARunWaitsForAgentsForEverAndOneOfManyDoesNot) {
 }
 
 TEST(OptionsTest, ReadsTheOtherCommands) {
-  EXPECT_THAT(Parse({"agents"})->agents, ElementsAre(Endpoint("127.0.0.1:7311")));
+  EXPECT_THAT(Parse({"agents"})->agents, ElementsAre()) << "those of an inventory";
+  EXPECT_EQ(Parse({"agents", "--inventory", "hosts", "--format", "json"})->inventory, "hosts");
+  EXPECT_THAT(ErrorOf({"agents", "--inventory", "hosts", "--agents", "10.0.0.1"}),
+              HasSubstr("--agents and --inventory"));
+  EXPECT_THAT(ErrorOf({"run", "native", "--inventory", "hosts", "--agents", "10.0.0.1"}),
+              HasSubstr("--agents and --inventory"));
+  EXPECT_THAT(ErrorOf({"agents", "--format", "jason"}), HasSubstr("did you mean json?"));
   EXPECT_THAT(Parse({"cancel", "--agents", "10.0.0.1"})->agents,
               ElementsAre(Endpoint("10.0.0.1:7311")));
   const auto import = Parse({"import-urls", "--input-format", "tranco", "list.csv"});

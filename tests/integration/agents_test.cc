@@ -2,48 +2,16 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <filesystem>
 #include <fstream>
 
-#include "tests/integration/run_fixture.h"
+#include "tests/integration/agents_fixture.h"
 
 namespace fetchbench::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-class AgentsTest : public RunFixture {
- protected:
-  Program& StartAgent() {
-    agents_.push_back(std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", "127.0.0.1:0"}));
-    Program& agent = *agents_.back();
-    EXPECT_TRUE(agent.WaitForOutput("}\n")) << agent.error();
-    boost::system::error_code error;
-    const auto ready = boost::json::parse(agent.output(), error);
-    if (!addresses_.empty()) addresses_ += ",";
-    addresses_ += std::string(ready.at("listen").as_string());
-    return agent;
-  }
-
-  // Waits until the run that goes on has one.
-  std::string AgentOfTheFirstRecord() const {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < deadline) {
-      usleep(20'000);
-      if (!std::filesystem::exists(folder_.File(Latest("records.db")))) continue;
-      try {
-        return Ask("SELECT agent FROM record LIMIT 1");
-      } catch (const SQLite::Exception&) {  // no table or no record yet
-      }
-    }
-    return "0";
-  }
-
-  std::vector<std::unique_ptr<Program>> agents_;
-  std::string addresses_;
-};
+class AgentsTest : public AgentsFixture {};
 
 TEST_F(AgentsTest, FourAgentsShareOneList) {
   for (int i = 0; i < 4; ++i) StartAgent();
