@@ -15,7 +15,7 @@ for agent in 1 2 3 4; do
   addresses+=("$(jq -r .listen "$work/agent$agent")")
 done
 # --web internet: no origin is needed, since the inventor fetches nothing.
-taskset -c "$perf_other_cpu" "$FETCHBENCH_BIN/fetchbench-coordinator" run --target native --web internet \
+taskset -c "$perf_other_cpu" "$FETCHBENCH_BIN/fetchbench-coordinator" run --target native --web internet --per-host 0 \
   --agents "$(IFS=,; echo "${addresses[*]}")" --urls "$work/urls" --concurrency 1000 --out "$work/out" \
   --format json --progress none >"$work/summary.json" 2>"$work/coordinator.err" </dev/null &
 coordinator=$!
