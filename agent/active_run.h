@@ -31,6 +31,8 @@ struct AgentConfig {
   RunLimits limits;
   v1::HostFacts host;
   std::string docker_socket;  // of the Engine that runs containers; empty: none
+  // Why targets in containers are refused; empty: they are not.
+  std::string no_containers;
   // Of RUN steps of image builds, as the Engine takes it; empty: its default.
   std::string build_network;
 };

@@ -28,13 +28,6 @@ absl::Status CheckStart(const v1::Start& start) {
   return CheckOptions(start.options());
 }
 
-absl::Status CheckTarget(const v1::TargetSpec& target) {
-  if (target.name() == kNativeTarget || IsContainer(target)) return absl::OkStatus();
-  return absl::NotFoundError(fmt::format(
-      "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
-      target.name(), kNativeTarget));
-}
-
 absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) {
   if (!absl::IsNotFound(status) || target.name() != kNativeTarget) return status;
   return absl::NotFoundError(
@@ -183,6 +176,18 @@ void RunKeeper::ShutDown() {
   if (!run_) return;
   run_->Displace(absl::UnavailableError("the agent is shutting down"));
   run_.reset();
+}
+
+absl::Status RunKeeper::CheckTarget(const v1::TargetSpec& target) const {
+  if (IsContainer(target)) {
+    if (config_.no_containers.empty()) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        fmt::format("target '{}' is not run here: {}", target.name(), config_.no_containers));
+  }
+  if (target.name() == kNativeTarget) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format(
+      "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
+      target.name(), kNativeTarget));
 }
 
 void RunKeeper::CleanUp() { containers_.CleanUp(); }
