@@ -19,6 +19,7 @@
 #include "agent/process/cpu_list.h"
 #include "agent/server.h"
 #include "common/docker/engine_address.h"
+#include "common/grpc_log.h"
 #include "common/grpc_tls.h"
 #include "common/log.h"
 #include "common/standard_streams.h"
@@ -123,6 +124,7 @@ int main(int argc, char** argv) {
   if (const absl::Status s = SetUpLog("agent", options.log_level); !s.ok()) return kExitUsage;
   if (options.exit_with_parent && !ExitWithParent()) return 0;
   RequireTls13();
+  SendGrpcLog(GrpcLog::kWarnings);
   RaiseOpenFiles();
   const std::vector<int> allowed = AllowedCpus();
   if (!options.cpus.empty()) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/grpc_log.h"
+#include "common/grpc_tls.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
@@ -17,6 +19,7 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
+#include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_once.h"
 #include "coordinator/targets/target_registry.h"
@@ -54,6 +57,24 @@ ExitCode ListTargets(const TargetRegistry& targets) {
   return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
 }
 
+// Of a run that is resumed they are known later.
+absl::Status Equip(Options& options) {
+  const CredentialsFolders& folders = options.run.credentials;
+  switch (options.command) {
+    case Command::kRun:
+      return EquipAgents(folders, options.run.agents);
+    case Command::kBench:
+      return EquipAgents(folders, options.bench.run.agents);
+    case Command::kVerify:
+      return EquipAgents(folders, options.verify.run.agents);
+    case Command::kAgents:
+    case Command::kCancel:
+      return EquipAgents(folders, options.agents);
+    default:
+      return absl::OkStatus();
+  }
+}
+
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
@@ -89,6 +110,8 @@ int main(int argc, char** argv) {
   OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
+  RequireTls13();
+  SendGrpcLog(GrpcLog::kDebug);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
@@ -96,11 +119,15 @@ int main(int argc, char** argv) {
     return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
                                                        ProcessEnvironment(), targets)));
   }
-  const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
+  auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.
     ReportProblems(targets);
     Complain(std::string(options.status().message()));
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  if (const absl::Status s = Equip(*options); !s.ok()) {
+    Complain(Harmless(std::string(s.message())));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {

@@ -145,7 +145,7 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
-        "  coordinator agents [--agents ADDRESS,...]\n\n";
+        "  coordinator agents [--agents ADDRESS,...] [--credentials DIR]\n\n";
   } else if (command == "bench") {
     out +=
         " - runs targets in turns and prints their table\n\nSYNOPSIS\n"
@@ -169,7 +169,7 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
-        "  coordinator cancel [--agents ADDRESS,...]\n\n";
+        "  coordinator cancel [--agents ADDRESS,...] [--credentials DIR]\n\n";
   } else if (command == "targets") {
     out +=
         " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\nDESCRIPTION\n"

@@ -237,6 +237,19 @@ void AddContainerSettings(RunOptions& run, std::vector<Setting>& s) {
                [&run](const std::string& t) { return SetMemory(t, run.memory_bytes); }});
 }
 
+Setting CredentialsSetting(CredentialsFolders& credentials) {
+  return {
+      "--credentials",
+      "DIR",
+      "",
+      "Folder of an operator's credentials (ca.crt, tls.crt, tls.key), by which agents know who "
+      "dials them: for all agents but those on Unix sockets. Default: "
+      "~/.config/fetchbench/credentials, where `bin/pki init` puts them, for agents that are "
+      "not on this machine.",
+      false,
+      [&credentials](const std::string& t) { return SetPath(t, credentials.named); }};
+}
+
 void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   RunOptions& run = options.run;
   s.push_back({"--web", "WEB", "",
@@ -263,6 +276,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
        "Agents to use: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
        "wanted, NAME=. Default: one is started on this machine and stopped afterwards.",
        true, [&run](const std::string& t) { return AddAgents(t, run.agents); }});
+  s.push_back(CredentialsSetting(run.credentials));
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents at the beginning. Default: 5.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
@@ -330,7 +344,8 @@ std::vector<Setting> AgentSettings(Options& options) {
       {"--agents", "ADDRESS,...", "",
        "Agents to ask: HOST:PORT (port 7311 if left out), [IPV6]:PORT, unix:PATH; before it, if "
        "wanted, NAME=. Default: 127.0.0.1:7311.",
-       true, [&agents](const std::string& t) { return AddAgents(t, agents); }}};
+       true, [&agents](const std::string& t) { return AddAgents(t, agents); }},
+      CredentialsSetting(options.run.credentials)};
 }
 
 std::vector<Setting> ImportSettings(Options& options) {
