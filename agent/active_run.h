@@ -11,6 +11,7 @@
 #include "agent/run_executor.h"
 #include "agent/target_process.h"
 #include "common/clock.h"
+#include "common/credentials.h"
 #include "common/net.h"
 #include "fetchbench/v1/agent.pb.h"
 
@@ -31,6 +32,9 @@ struct AgentConfig {
   RunLimits limits;
   v1::HostFacts host;
   std::string docker_socket;  // of the Engine that runs containers; empty: none
+  std::shared_ptr<const Credentials> credentials;  // null: whoever can connect is served
+  // Why targets in containers are refused; empty: they are not.
+  std::string no_containers;
   // Of RUN steps of image builds, as the Engine takes it; empty: its default.
   std::string build_network;
 };

@@ -19,6 +19,8 @@
 #include "agent/process/cpu_list.h"
 #include "agent/server.h"
 #include "common/docker/engine_address.h"
+#include "common/grpc_log.h"
+#include "common/grpc_tls.h"
 #include "common/log.h"
 #include "common/standard_streams.h"
 
@@ -92,7 +94,7 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
   signal(SIGPIPE, SIG_IGN);  // a target that ends is an error value, not our end
   absl::StatusOr<std::unique_ptr<AgentServer>> server =
-      AgentServer::Start(MakeConfig(options, allowed), options.listen);
+      AgentServer::Start(MakeConfig(options, allowed), options.listen, options.credentials);
   if (!server.ok()) {
     spdlog::error("{}", std::string(server.status().message()));
     return kExitUsage;
@@ -121,6 +123,8 @@ int main(int argc, char** argv) {
   const Options& options = *parsed.options;
   if (const absl::Status s = SetUpLog("agent", options.log_level); !s.ok()) return kExitUsage;
   if (options.exit_with_parent && !ExitWithParent()) return 0;
+  RequireTls13();
+  SendGrpcLog(GrpcLog::kWarnings);
   RaiseOpenFiles();
   const std::vector<int> allowed = AllowedCpus();
   if (!options.cpus.empty()) {

@@ -28,13 +28,17 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   CLI::App app(
       "fetchbench agent: runs a target on this host for a coordinator that dials in.\n"
       "When it is ready it prints one JSON line, {\"listen\":\"HOST:PORT\"}, on standard output.\n"
-      "Whoever can connect can start runs: listen on a network only where that is wanted.",
+      "Whoever can connect can start runs. On anything but loopback and a Unix socket it takes\n"
+      "operators of its fleet only, by mutual TLS; on loopback without TLS it runs no containers.",
       "fetchbench-agent");
   app.set_version_flag("--version", version);
   app.add_option("--listen", options.listen,
                  "Where to listen: HOST:PORT (port 0: one that is free), or unix:PATH in a folder "
                  "of mode 0700")
       ->capture_default_str();
+  app.add_option("--credentials", options.credentials,
+                 "Folder with ca.crt, tls.crt, tls.key of this host, as `bin/pki host NAME` makes "
+                 "it [/etc/fetchbench/tls, for what is not loopback or a Unix socket]");
   app.add_option("--native", options.native,
                  "The program of target 'native' [fetchbench-native beside this program]");
   app.add_option("--target-cpus", target_cpus,

@@ -9,6 +9,7 @@ namespace fetchbench::agent {
 
 struct Options {
   std::string listen = "127.0.0.1:7311";
+  std::string credentials;       // folder; empty: SecureListener's default
   std::string native;            // empty: fetchbench-native beside this program
   std::vector<int> target_cpus;  // empty: targets are not pinned
   std::vector<int> cpus;         // empty: the daemon is not pinned

@@ -163,6 +163,8 @@ Task<absl::StatusOr<v1::PrepareProgress>> Prepare(PrepareStream& stream, RunKeep
   }
   v1::PrepareStart start = std::move(*request->mutable_start());
   v1::TargetSpec target = start.target();
+  // Before anything of it is taken, packed out or built.
+  if (absl::Status s = keeper.CheckTarget(target); !s.ok()) co_return s;
   if (IsContainer(target)) {
     absl::Status ready = co_await PrepareImage(stream, keeper, loop, std::move(start));
     if (!ready.ok()) co_return ready;

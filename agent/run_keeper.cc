@@ -17,6 +17,7 @@
 namespace fetchbench::agent {
 namespace {
 
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kMaxRunIdBytes = 256;
 // For a coordinator that lost its connection at the very end.
 constexpr std::chrono::seconds kRemainsLife{60};
@@ -33,13 +34,6 @@ absl::Status CheckStart(const v1::Start& start, const std::string& version) {
         fmt::format("run id of {} bytes: 1 to {}", start.run_id().size(), kMaxRunIdBytes));
   }
   return CheckOptions(start.options());
-}
-
-absl::Status CheckTarget(const v1::TargetSpec& target) {
-  if (target.name() == kNativeTarget || IsContainer(target)) return absl::OkStatus();
-  return absl::NotFoundError(fmt::format(
-      "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
-      target.name(), kNativeTarget));
 }
 
 absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) {
@@ -192,6 +186,18 @@ void RunKeeper::ShutDown() {
   run_.reset();
 }
 
+absl::Status RunKeeper::CheckTarget(const v1::TargetSpec& target) const {
+  if (IsContainer(target)) {
+    if (config_.no_containers.empty()) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        fmt::format("target '{}' is not run here: {}", target.name(), config_.no_containers));
+  }
+  if (target.name() == kNativeTarget) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format(
+      "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
+      target.name(), kNativeTarget));
+}
+
 void RunKeeper::CleanUp() { containers_.CleanUp(); }
 
 Task<v1::DescribeResponse> RunKeeper::Describe() {
@@ -202,6 +208,9 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
   response.mutable_host()->set_clock_us(clock_.WallUs());
   response.mutable_host()->set_docker(std::move(engine));
   response.set_load_permille(LoadPermille());
+  if (config_.credentials) {
+    response.set_certificate_not_after_us(config_.credentials->NotAfter() * kMicrosPerSecond);
+  }
   if (run_) {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());

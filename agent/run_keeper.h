@@ -49,6 +49,9 @@ class RunKeeper {
   Task<v1::DescribeResponse> Describe();
   // ResourceExhausted: a run is under way or being started, and a build would disturb it.
   absl::Status CheckIdle() const { return CheckFree(""); }
+  // NotFound: there is no such target here. PermissionDenied: it may not be run for whoever can
+  // connect.
+  absl::Status CheckTarget(const v1::TargetSpec& target) const;
   // Before the first run: removes what agents that are gone left behind.
   void CleanUp();
   // Checks that the target exists and describes itself. ResourceExhausted: it would have to be

@@ -14,6 +14,7 @@
 
 #include "agent/listen_address.h"
 #include "common/grpc_options.h"
+#include "common/grpc_tls.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -31,13 +32,18 @@ AgentServer::AgentServer(AgentConfig config)
 AgentServer::~AgentServer() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(AgentConfig config,
-                                                                const std::string& listen) {
+                                                                const std::string& listen,
+                                                                const std::string& credentials) {
+  const auto security = SecureListener(listen, credentials, kDefaultCredentials);
+  if (!security.ok()) return security.status();
+  config.credentials = security->credentials;
+  config.no_containers = security->no_containers;
   std::unique_ptr<AgentServer> server(new AgentServer(std::move(config)));
-  if (absl::Status s = server->Listen(listen); !s.ok()) return s;
+  if (absl::Status s = server->Listen(listen, *security); !s.ok()) return s;
   return server;
 }
 
-absl::Status AgentServer::Listen(const std::string& listen) {
+absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity& security) {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
   if (!address.ok()) return address.status();
   const bool is_unix = !address->socket_path.empty();
@@ -49,7 +55,10 @@ absl::Status AgentServer::Listen(const std::string& listen) {
   grpc::ServerBuilder builder;
   ApplyServerOptions(builder);
   int port = 0;
-  builder.AddListeningPort(address->Text(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address->Text(),
+                           security.credentials ? AgentServerCredentials(security.credentials)
+                                                : grpc::InsecureServerCredentials(),
+                           &port);
   builder.RegisterService(&service_);
   server_ = builder.BuildAndStart();
   // gRPC says the reason in its own log only.

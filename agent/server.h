@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "agent/listen_security.h"
 #include "agent/run_keeper.h"
 #include "agent/service.h"
 #include "common/clock.h"
@@ -18,9 +19,11 @@ namespace fetchbench::agent {
 class AgentServer {
  public:
   // `listen`: HOST:PORT (port 0: one that is free) or unix:PATH, whose folder must be private to
-  // this user and is made if it is not there.
+  // this user and is made if it is not there. `credentials`: the folder of those; empty: the
+  // default one where they are needed (SecureListener).
   static absl::StatusOr<std::unique_ptr<AgentServer>> Start(AgentConfig config,
-                                                            const std::string& listen);
+                                                            const std::string& listen,
+                                                            const std::string& credentials = "");
   ~AgentServer();  // stops
 
   // Where it listens, with the port that it got.
@@ -32,7 +35,7 @@ class AgentServer {
 
  private:
   explicit AgentServer(AgentConfig config);
-  absl::Status Listen(const std::string& listen);
+  absl::Status Listen(const std::string& listen, const ListenSecurity& security);
 
   SystemClock clock_;
   IoThread loop_;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/grpc_log.h"
+#include "common/grpc_tls.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
@@ -17,6 +19,7 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
+#include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/fleet/use_inventory.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_once.h"
@@ -55,6 +58,24 @@ ExitCode ListTargets(const TargetRegistry& targets) {
   return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
 }
 
+// Of a run that is resumed they are known later.
+absl::Status Equip(Options& options) {
+  const CredentialsFolders& folders = options.run.credentials;
+  switch (options.command) {
+    case Command::kRun:
+      return EquipAgents(folders, options.run.agents);
+    case Command::kBench:
+      return EquipAgents(folders, options.bench.run.agents);
+    case Command::kVerify:
+      return EquipAgents(folders, options.verify.run.agents);
+    case Command::kAgents:
+    case Command::kCancel:
+      return EquipAgents(folders, options.agents);
+    default:
+      return absl::OkStatus();
+  }
+}
+
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
@@ -90,6 +111,8 @@ int main(int argc, char** argv) {
   OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
+  RequireTls13();
+  SendGrpcLog(GrpcLog::kDebug);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
@@ -105,7 +128,9 @@ int main(int argc, char** argv) {
     return static_cast<int>(ExitCode::kUsage);
   }
   const auto report = [](const std::string& line) { Complain(Harmless(line)); };
-  if (absl::Status s = UseInventory(*options, ProcessEnvironment(), report); !s.ok()) {
+  absl::Status agents_known = UseInventory(*options, ProcessEnvironment(), report);
+  if (agents_known.ok()) agents_known = Equip(*options);
+  if (const absl::Status& s = agents_known; !s.ok()) {
     Complain(Harmless(std::string(s.message())));
     return static_cast<int>(ExitCode::kUsage);
   }

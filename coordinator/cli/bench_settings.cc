@@ -151,9 +151,10 @@ std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targ
                                         verify.format);
        }}};
   const std::vector<std::string> none{
-      "--target",     "--urls",     "--limit",   "--concurrency", "--per-host",     "--duration",
-      "--user-agent", "--max-body", "--threads", "--image",       "--web",          "--seed",
-      "--origin",     "--format",   "--agents",  "--inventory",   "--allow-private"};
+      "--target",    "--urls",        "--limit",        "--concurrency", "--per-host",
+      "--duration",  "--user-agent",  "--max-body",     "--threads",     "--image",
+      "--web",       "--seed",        "--origin",       "--format",      "--agents",
+      "--inventory", "--credentials", "--allow-private"};
   for (Setting& s : RunSettingsWithout(options, targets, none)) {
     if (s.option == "--timeout") {
       s.variable.clear();  // an ordinary run's deadline is none for this

@@ -146,7 +146,8 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
-        "  coordinator agents [--agents ADDRESS,... | --inventory FILE] [--format json]\n\n"
+        "  coordinator agents [--agents ADDRESS,... | --inventory FILE] [--credentials DIR]\n"
+        "                     [--format json]\n\n"
         "DESCRIPTION\n"
         "  Asks all agents at once, and shows of each: address, state (free, busy with which\n"
         "  run since when, or why it cannot be reached), version, CPUs, memory, Docker\n"
@@ -177,7 +178,7 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
-        "  coordinator cancel [--agents ADDRESS,... | --inventory FILE]\n\n";
+        "  coordinator cancel [--agents ADDRESS,... | --inventory FILE] [--credentials DIR]\n\n";
   } else if (command == "targets") {
     out +=
         " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\nDESCRIPTION\n"

@@ -173,6 +173,14 @@ absl::Status Complete(Options& options, const TargetRegistry& targets) {
   }
 }
 
+// Where `bin/pki init` puts an operator's credentials.
+std::string CredentialsPlace(const Environment& env) {
+  const std::string home = env("HOME").value_or("");
+  std::string config = env("XDG_CONFIG_HOME").value_or("");
+  if (config.empty() && !home.empty()) config = home + "/.config";
+  return config.empty() ? "" : config + "/fetchbench/credentials";
+}
+
 bool WantsHelp(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& a) { return a == "--help" || a == "-h"; });
@@ -259,6 +267,8 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   options.command = parts.command;
   options.run.base_images = BaseImagesFile(env);
   options.run.base_images_must_exist = !env("FETCHBENCH_BASE_IMAGES").value_or("").empty();
+  options.run.credentials.default_place = CredentialsPlace(env);
+  options.resume.credentials.default_place = CredentialsPlace(env);
   if (absl::Status s = Complete(options, targets); !s.ok()) return s;
   return options;
 }

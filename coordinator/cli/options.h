@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/fleet/agent_endpoint.h"
 #include "coordinator/targets/build_arguments.h"
 #include "coordinator/targets/target_registry.h"
@@ -33,6 +34,7 @@ struct RunOptions {
   TargetInfo target;                  // no name: none was chosen
   std::string urls = "-";             // path, or "-": standard input
   std::vector<AgentEndpoint> agents;  // empty: start one here
+  CredentialsFolders credentials;     // for them; also of kAgents and kCancel
   Web web = Web::kSim;
   std::string profile = "published";  // name or file; with kSim
   std::string origin;                 // "host:port" of a control endpoint; empty: start one here
@@ -75,6 +77,7 @@ struct ResumeOptions {
   std::optional<std::chrono::milliseconds> give_up_after;
   std::optional<std::chrono::milliseconds> connect_timeout;
   std::optional<std::string> origin;
+  CredentialsFolders credentials;  // none named: those that the run named
   ReportFormat format = ReportFormat::kPretty;
   std::string progress = "auto";
   std::string log_level = "warn";

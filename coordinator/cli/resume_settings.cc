@@ -28,6 +28,10 @@ std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targ
        "one "
        "is started.",
        [&] { resume.origin = run.origin; }},
+      {"--credentials",
+       "Folder of an operator's credentials. Default: as before, or "
+       "~/.config/fetchbench/credentials for agents that are not on this machine.",
+       [&] { resume.credentials.named = run.credentials.named; }},
       {"--connect-timeout", "How long to wait for the agents at the beginning. Default: as before.",
        [&] { resume.connect_timeout = run.connect_timeout; }},
       {"--give-up-after",

@@ -250,6 +250,19 @@ Setting InventorySetting(Options& options, std::string help) {
           }};
 }
 
+Setting CredentialsSetting(CredentialsFolders& credentials) {
+  return {
+      "--credentials",
+      "DIR",
+      "",
+      "Folder of an operator's credentials (ca.crt, tls.crt, tls.key), by which agents know who "
+      "dials them: for all agents but those on Unix sockets. Default: "
+      "~/.config/fetchbench/credentials, where `bin/pki init` puts them, for agents that are "
+      "not on this machine.",
+      false,
+      [&credentials](const std::string& t) { return SetPath(t, credentials.named); }};
+}
+
 void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   RunOptions& run = options.run;
   s.push_back({"--web", "WEB", "",
@@ -280,6 +293,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
       options,
       "Take the agents of this inventory: one host a line, NAME ADDRESS[:PORT]. `default`: "
       "./deploy/inventory or else ~/.config/fetchbench/inventory."));
+  s.push_back(CredentialsSetting(run.credentials));
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents at the beginning. Default: 5.", false,
                [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
@@ -351,7 +365,8 @@ std::vector<Setting> AgentSettings(Options& options) {
       InventorySetting(options,
                        "File with one host a line, NAME ADDRESS[:PORT]. Default: "
                        "./deploy/inventory, else ~/.config/fetchbench/inventory, else an agent at "
-                       "127.0.0.1:7311.")};
+                       "127.0.0.1:7311."),
+      CredentialsSetting(options.run.credentials)};
 }
 
 Setting AgentsFormatSetting(Options& options) {

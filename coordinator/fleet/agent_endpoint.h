@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/credentials.h"
 
 namespace fetchbench::coordinator {
 
@@ -12,6 +14,8 @@ namespace fetchbench::coordinator {
 struct AgentEndpoint {
   std::string address;  // "host:port", "[ipv6]:port" or "unix:/path"
   std::string name;     // the host that it must be; empty: it has none but its address
+  // What it is spoken to with (EquipAgents); null: plaintext.
+  std::shared_ptr<const Credentials> credentials = nullptr;
 
   // For people and for what is written of a run.
   const std::string& shown() const { return name.empty() ? address : name; }

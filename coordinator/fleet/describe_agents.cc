@@ -13,7 +13,8 @@
 #include "common/clock.h"
 #include "common/status_util.h"
 #include "common/wakeup.h"
-#include "coordinator/run/agent_session.h"
+#include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
@@ -81,7 +82,7 @@ Described Ask(const AgentEndpoint& endpoint, DescribeLimits limits, Question& qu
     return absl::UnavailableError(
         fmt::format("no answer within {} s", std::chrono::duration<double>(limits.answer).count()));
   }
-  if (!first.ok()) return first.status();
+  if (!first.ok()) return ExplainUnreachable(endpoint, first.status());
   absl::StatusOr<Answer> second = AskOnce(*stub, deadline, question);
   Answer& last = second.ok() ? *second : *first;
   return DescribedAgent{std::move(last.response), ClockOffsetUs(last.times),

@@ -1,16 +1,14 @@
 #include "coordinator/run/agent_session.h"
 
 #include <fmt/format.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
 
-#include "common/grpc_options.h"
 #include "common/record_codec.h"
+#include "coordinator/fleet/agent_channel.h"
 #include "coordinator/run/blocking.h"
 
 namespace fetchbench::coordinator {
@@ -28,16 +26,6 @@ v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
 }
 
 }  // namespace
-
-std::shared_ptr<grpc::Channel> MakeAgentChannel(const AgentEndpoint& endpoint) {
-  grpc::ChannelArguments arguments = ClientChannelArguments();
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  // Each session is a connection of its own, so that one that broke is not found again in a pool.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(endpoint.address, grpc::InsecureChannelCredentials(), arguments);
-}
 
 AgentSession::AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1::Start start,
                            AgentSessionLimits limits, AgentEvents events)

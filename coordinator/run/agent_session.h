@@ -1,7 +1,5 @@
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -22,9 +20,6 @@
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
-
-// A channel to an agent that tries again soon after a failure.
-std::shared_ptr<grpc::Channel> MakeAgentChannel(const AgentEndpoint& endpoint);
 
 struct AgentSessionLimits {
   // Nothing heard for so long: the stream is given up and opened anew. Agents report every second.

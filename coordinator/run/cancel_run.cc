@@ -9,7 +9,8 @@
 
 #include "common/grpc_client_stream.h"
 #include "common/status_util.h"
-#include "coordinator/run/agent_session.h"
+#include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/tls_diagnosis.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -55,7 +56,7 @@ absl::StatusOr<v1::DescribeResponse> DescribeAgent(const AgentEndpoint& endpoint
   context.set_deadline(std::chrono::system_clock::now() + limit);
   v1::DescribeResponse response;
   const grpc::Status status = stub->Describe(&context, v1::DescribeRequest(), &response);
-  if (!status.ok()) return FromGrpc(status);
+  if (!status.ok()) return ExplainUnreachable(endpoint, FromGrpc(status));
   return response;
 }
 

@@ -11,7 +11,8 @@
 
 #include "common/docker/context_tar.h"
 #include "common/grpc_client_stream.h"
-#include "coordinator/run/agent_session.h"
+#include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/child_process.h"
@@ -143,6 +144,10 @@ Task<Facts> PrepareOne(net::any_io_executor loop, AgentEndpoint endpoint, size_t
     Facts facts = co_await PrepareOnce(loop, stub.get(), index, plan, limits, events, answered);
     const bool again = absl::IsUnavailable(facts.status()) && !answered && !events.stopped() &&
                        std::chrono::steady_clock::now() + kRetry < limit;
+    if (absl::IsUnavailable(facts.status()) && !answered && !again) {
+      const auto explain = [&] { return ExplainUnreachable(endpoint, facts.status()); };
+      facts = co_await RunBlocking(loop, explain);
+    }
     if (!again) co_return facts;
     pause.expires_after(kRetry);
     co_await pause.async_wait(kAsTuple);

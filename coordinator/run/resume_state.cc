@@ -51,6 +51,7 @@ json::object OptionsJson(const RunOptions& o) {
   return {{"target", o.target.name},
           {"urls", o.urls},
           {"agents", AgentsJson(o.agents)},
+          {"credentials", o.credentials.named},
           {"web", o.web == Web::kSim ? "sim" : "internet"},
           {"profile", o.profile},
           {"origin", o.origin},
@@ -101,6 +102,7 @@ RunOptions OptionsOf(const json::object& o, const TargetRegistry& targets) {
   options.target = *known;
   options.urls = TextOf(o, "urls");
   options.agents = AgentsOf(o.at("agents").as_array());
+  options.credentials.named = TextOf(o, "credentials");
   options.web = TextOf(o, "web") == "sim" ? Web::kSim : Web::kInternet;
   options.profile = TextOf(o, "profile");
   options.origin = TextOf(o, "origin");

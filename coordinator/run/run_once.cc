@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/standard_streams.h"
+#include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_controller.h"
 #include "coordinator/run/take_up_run.h"
@@ -81,13 +82,15 @@ RunResult RunOnce(const RunOptions& options, RunPresentation presentation) {
 }
 
 RunResult ResumeOnce(const ResumeOptions& options, const TargetRegistry& targets) {
+  RunResult result;
   auto taken_up = TakeUpRun(options, targets);
   if (taken_up.ok()) {
-    const RunOptions of_run = OptionsOfResumed(taken_up->state, options);
-    return RunOrResume(of_run, {}, *std::move(taken_up));
+    RunOptions of_run = OptionsOfResumed(taken_up->state, options);
+    result.error = EquipAgents(of_run.credentials, of_run.agents);
+    if (result.error.ok()) return RunOrResume(of_run, {}, *std::move(taken_up));
+  } else {
+    result.error = taken_up.status();
   }
-  RunResult result;
-  result.error = taken_up.status();
   const bool usage = absl::IsNotFound(result.error) || absl::IsFailedPrecondition(result.error);
   result.code = usage ? ExitCode::kUsage : ExitCode::kInternalError;
   WriteText(STDERR_FILENO,

@@ -178,6 +178,8 @@ TEST(AgentProcessTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(StartAgent({"--target-cpus", "x"})->Wait(), 2);
   EXPECT_EQ(StartAgent({"--listen", "nonsense"})->Wait(), 2);
   EXPECT_EQ(StartAgent({"--orphan-timeout", "-1"})->Wait(), 2);
+  // Without credentials on an address that others reach.
+  EXPECT_EQ(StartAgent({"--listen", "0.0.0.0:0", "--credentials", "/nonexistent"})->Wait(), 2);
   EXPECT_EQ(StartAgent({"--help"})->Wait(), 0);
   EXPECT_EQ(StartAgent({"--version"})->Wait(), 0);
 }

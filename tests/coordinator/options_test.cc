@@ -47,6 +47,26 @@ TEST(OptionsTest, ATargetThatNamesNoConcurrencyGetsTen) {
   EXPECT_EQ(options->run.concurrency, 10u);
 }
 
+TEST(OptionsTest, CredentialsAreLookedForWhereThePkiPutsThem) {
+  const auto place = [](const Variables& variables) {
+    return ParseRun({}, variables).credentials.default_place;
+  };
+  EXPECT_EQ(place({{"HOME", "/home/ada"}}), "/home/ada/.config/fetchbench/credentials");
+  EXPECT_EQ(place({{"HOME", "/home/ada"}, {"XDG_CONFIG_HOME", "/etc/x"}}),
+            "/etc/x/fetchbench/credentials");
+  EXPECT_EQ(place({}), "");
+  EXPECT_EQ(Parse({"resume"}, {{"HOME", "/h"}})->resume.credentials.default_place,
+            "/h/.config/fetchbench/credentials");
+}
+
+TEST(OptionsTest, CredentialsAreNamedForEveryCommandThatDialsAgents) {
+  EXPECT_EQ(ParseRun({"--credentials", "/c"}).credentials.named, "/c");
+  EXPECT_EQ(Parse({"bench", "--credentials", "/c"})->bench.run.credentials.named, "/c");
+  EXPECT_EQ(Parse({"agents", "--credentials", "/c"})->run.credentials.named, "/c");
+  EXPECT_EQ(Parse({"cancel", "--credentials", "/c"})->run.credentials.named, "/c");
+  EXPECT_EQ(Parse({"resume", "--credentials", "/c"})->resume.credentials.named, "/c");
+}
+
 TEST(OptionsTest, TakesTheTargetAsAWordAndByAlias) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"run", "rust", "--limit", "5"},

@@ -104,6 +104,7 @@ ResumeState FullState() {
   s.identity = {"20260131T235959Z-3fa9c1", "out/x", kBegin, "urls.txt"};
   s.options.target = *TargetRegistry().Find("native");
   s.options.urls = "/lists/urls.txt";
+  s.options.credentials.named = "/of-run";
   s.options.agents = {{.address = "10.0.0.1:7311", .name = "one"},
                       {.address = "unix:/a=b", .name = ""}};
   s.options.profile = "fast";
@@ -138,6 +139,7 @@ TEST(ResumeStateTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->options.seed, s.options.seed);
   EXPECT_EQ(back->options.limit, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(back->options.agents, s.options.agents);
+  EXPECT_EQ(back->options.credentials.named, s.options.credentials.named);
   EXPECT_EQ(back->facts.at("local").libraries(0), "c-ares 1.18.1");
   EXPECT_EQ(back->pauses.size(), 2u);
 }
@@ -213,6 +215,17 @@ TEST(OptionsOfResumedTest, WhatIsLeftOfTheDurationCounts) {
   given.origin = "10.0.0.9:8000";
   EXPECT_EQ(OptionsOfResumed(s, given).duration.count(), 0);
   EXPECT_EQ(OptionsOfResumed(s, given).origin, "10.0.0.9:8000");
+}
+
+TEST(OptionsOfResumedTest, CredentialsAreThoseOfTheRunUnlessOthersAreNamed) {
+  ResumeState s = FullState();
+  s.options.credentials.named = "/of-run";
+  ResumeOptions given;
+  given.credentials.default_place = "/default";
+  EXPECT_EQ(OptionsOfResumed(s, given).credentials.named, "/of-run");
+  EXPECT_EQ(OptionsOfResumed(s, given).credentials.default_place, "/default");
+  given.credentials.named = "/now";
+  EXPECT_EQ(OptionsOfResumed(s, given).credentials.named, "/now");
 }
 
 TEST(DegradedInWordsTest, NamesAgentsAndMovedUrlsButNotAHundredOfThem) {

@@ -1,0 +1,124 @@
+#include "common/grpc_tls.h"
+
+#include <fmt/format.h>
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_certificate_verifier.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <spdlog/spdlog.h>
+#include <stdlib.h>
+
+#include <utility>
+#include <vector>
+
+#include "common/files.h"
+#include "common/status_util.h"
+
+namespace fetchbench {
+namespace {
+
+namespace tls = grpc::experimental;
+
+std::string TextOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+
+// What gRPC asks once a handshake is through and the peer's chain leads to the CA.
+class PeerVerifier final : public tls::ExternalCertificateVerifier {
+ public:
+  PeerVerifier(std::shared_ptr<const Credentials> credentials, Role role, std::string name)
+      : credentials_(std::move(credentials)), role_(role), name_(std::move(name)) {}
+
+  bool Verify(tls::TlsCustomVerificationCheckRequest* request,
+              std::function<void(grpc::Status)> /*callback*/, grpc::Status* status) override {
+    const absl::Status checked =
+        credentials_->CheckPeer(TextOf(request->peer_cert()), role_, name_);
+    // gRPC tells nobody on the server's side.
+    if (!checked.ok() && role_ == Role::kOperator) {
+      spdlog::warn("refused a connection: {}", std::string(checked.message()));
+    }
+    *status = ToGrpc(checked);
+    return true;
+  }
+
+  void Cancel(tls::TlsCustomVerificationCheckRequest* /*request*/) override {}
+
+ private:
+  const std::shared_ptr<const Credentials> credentials_;
+  const Role role_;
+  const std::string name_;
+};
+
+// What gRPC asks at each call.
+class CallGuard final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit CallGuard(std::shared_ptr<const Credentials> credentials)
+      : credentials_(std::move(credentials)) {}
+
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& /*metadata*/, grpc::AuthContext* context,
+                       OutputMetadata* /*consumed*/, OutputMetadata* /*response*/) override {
+    const auto shown = context->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+    absl::Status checked =
+        shown.size() == 1
+            ? credentials_->CheckPeer(TextOf(shown.front()), Role::kOperator, "")
+            : absl::Status(absl::UnauthenticatedError("no certificate of an operator was shown"));
+    if (checked.ok()) return grpc::Status::OK;
+    spdlog::warn("refused a call: {}", std::string(checked.message()));
+    return ToGrpc(checked);
+  }
+
+ private:
+  const std::shared_ptr<const Credentials> credentials_;
+};
+
+// It has a thread of its own that reads the files again.
+std::shared_ptr<tls::CertificateProviderInterface> Watched(const Credentials& credentials) {
+  return std::make_shared<tls::FileWatcherCertificateProvider>(
+      credentials.KeyPath(), credentials.CertificatePath(), credentials.CaPath(), kRenewalSeconds);
+}
+
+std::shared_ptr<tls::CertificateProviderInterface> AsTheyAre(const Credentials& credentials) {
+  const std::vector<tls::IdentityKeyCertPair> own{
+      {ReadWholeFile(credentials.KeyPath()), ReadWholeFile(credentials.CertificatePath())}};
+  return std::make_shared<tls::StaticDataCertificateProvider>(ReadWholeFile(credentials.CaPath()),
+                                                              own);
+}
+
+void Watch(tls::TlsCredentialsOptions& options, std::shared_ptr<const Credentials> credentials,
+           Role peer, std::string name) {
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<PeerVerifier>(
+      std::move(credentials), peer, std::move(name)));
+}
+
+}  // namespace
+
+void RequireTls13() {
+  // The list is for TLS 1.2 and older only, and needs one entry: this one works with a pre-shared
+  // key, which neither side has.
+  setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-PSK-CHACHA20-POLY1305", 1);
+}
+
+std::shared_ptr<grpc::ServerCredentials> AgentServerCredentials(
+    std::shared_ptr<const Credentials> credentials) {
+  tls::TlsServerCredentialsOptions options(Watched(*credentials));
+  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  Watch(options, credentials, Role::kOperator, "");
+  auto server = tls::TlsServerCredentials(options);
+  server->SetAuthMetadataProcessor(std::make_shared<CallGuard>(std::move(credentials)));
+  return server;
+}
+
+std::shared_ptr<grpc::ChannelCredentials> AgentChannelCredentials(
+    std::shared_ptr<const Credentials> credentials, std::string host_name) {
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(AsTheyAre(*credentials));
+  // The verifier compares the name: with the host's identity, not with what was dialled.
+  options.set_check_call_host(false);
+  Watch(options, std::move(credentials), Role::kHost, std::move(host_name));
+  return tls::TlsCredentials(options);
+}
+
+}  // namespace fetchbench

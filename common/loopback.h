@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+namespace fetchbench {
+
+// Whether "host:port", "[ipv6]:port" or "unix:path" stays on this machine whatever a name server
+// says: 127.0.0.0/8, [::1], localhost, a Unix socket. Pure.
+bool StaysOnThisMachine(std::string_view address);
+bool IsUnixSocket(std::string_view address);
+
+}  // namespace fetchbench

@@ -1,0 +1,145 @@
+#include "coordinator/fleet/tls_diagnosis.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/loopback.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+// Of each step: connecting, and each wait for the agent.
+constexpr timeval kPatience{3, 0};
+constexpr std::string_view kOwnRefusal = "Custom verification check failed with error: ";
+
+using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
+using Session = std::unique_ptr<SSL, decltype(&SSL_free)>;
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// What Credentials::CheckPeer said of the agent, out of gRPC's message; empty: it said nothing.
+std::string OwnRefusal(std::string_view message) {
+  const size_t mark = message.find(kOwnRefusal);
+  if (mark == std::string_view::npos) return {};
+  message.remove_prefix(mark + kOwnRefusal.size());
+  // The name of the code comes first.
+  const size_t code = message.find(": ");
+  if (code != std::string_view::npos) message.remove_prefix(code + 2);
+  return std::string(message);
+}
+
+// A connected socket, or -1.
+int Dial(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list) != 0) return -1;
+  const Addresses found(list, freeaddrinfo);
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    const int fd = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    if (connect(fd, one->ai_addr, one->ai_addrlen) == 0) return fd;
+    close(fd);
+  }
+  return -1;
+}
+
+Context ContextOf(const Credentials& credentials) {
+  Context context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_load_verify_file(context.get(), credentials.CaPath().c_str());
+  SSL_CTX_use_certificate_chain_file(context.get(), credentials.CertificatePath().c_str());
+  SSL_CTX_use_PrivateKey_file(context.get(), credentials.KeyPath().c_str(), SSL_FILETYPE_PEM);
+  constexpr std::array<unsigned char, 3> kAlpn{2, 'h', '2'};
+  SSL_CTX_set_alpn_protos(context.get(), kAlpn.data(), kAlpn.size());
+  return context;
+}
+
+std::string WhyUnverified(long result,  // NOLINT(google-runtime-int): OpenSSL's
+                          const Credentials& credentials) {
+  switch (result) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "its certificate has expired: `bin/pki renew` makes a new one for it";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "its certificate is not valid yet: are the clocks right?";
+    case X509_V_ERR_INVALID_PURPOSE:
+      return "its certificate is not one for servers: an agent needs those of `bin/pki host NAME`";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return fmt::format("its certificate is not of the CA in {}: it is of another fleet",
+                         credentials.CaPath());
+    default:
+      return fmt::format("its certificate is not valid: {}", X509_verify_cert_error_string(result));
+  }
+}
+
+// What is wrong between us; empty: nothing was found.
+std::string WhyNotByTls(int fd, const Credentials& credentials) {
+  const Context context = ContextOf(credentials);
+  const Session session(SSL_new(context.get()), SSL_free);
+  SSL_set_fd(session.get(), fd);
+  ERR_clear_error();
+  if (SSL_connect(session.get()) == 1) {
+    // An agent that takes us speaks first.
+    char first = 0;
+    if (SSL_read(session.get(), &first, 1) == 1) return {};
+    return fmt::format(
+        "it refused the certificate of operator {} (expired, denied, or of another fleet): its log "
+        "says why",
+        credentials.own().identity.name);
+  }
+  const auto verified = SSL_get_verify_result(session.get());
+  if (verified != X509_V_OK) return WhyUnverified(verified, credentials);
+  const int reason = ERR_GET_REASON(ERR_peek_error());
+  if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_UNSUPPORTED_PROTOCOL) {
+    return "it speaks no TLS 1.3: start it with --credentials DIR, or leave them out here if it "
+           "listens on loopback";
+  }
+  const char* text = ERR_reason_error_string(ERR_peek_error());
+  return fmt::format("the TLS handshake failed: {}", text == nullptr ? "it hung up" : text);
+}
+
+// The same for an agent that is dialled in plaintext.
+std::string WhyNotInPlaintext(int fd) {
+  char first = 0;
+  if (recv(fd, &first, 1, 0) == 1) return {};
+  return "it takes no plaintext: if it was started with --credentials, name an operator's with "
+         "--credentials DIR";
+}
+
+}  // namespace
+
+absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
+  if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
+  std::string why = OwnRefusal(status.message());
+  if (why.empty()) {
+    const int fd = Dial(endpoint.address);
+    if (fd < 0) return status;
+    why = endpoint.credentials ? WhyNotByTls(fd, *endpoint.credentials) : WhyNotInPlaintext(fd);
+    close(fd);
+    ERR_clear_error();
+  } else if (why.find(", not of ") != std::string::npos) {
+    why += "; `--agents NAME=ADDRESS` says which host is at an address";
+  }
+  return why.empty() ? status : absl::UnavailableError(why);
+}
+
+}  // namespace fetchbench::coordinator

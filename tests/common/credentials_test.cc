@@ -1,0 +1,163 @@
+#include "common/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "common/files.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/test_fleet.h"
+
+namespace fetchbench {
+namespace {
+
+using ::testing::AllOf;
+using testing::FleetCertificate;
+using ::testing::HasSubstr;
+using testing::TestFleet;
+
+class CredentialsTest : public ::testing::Test {
+ protected:
+  std::string Folder(const std::string& name) const { return temp_.path() + "/" + name; }
+  std::string Path(const std::string& file) const { return Folder("h1") + "/" + file; }
+
+  std::string Trouble(Role role = Role::kHost) const {
+    const auto loaded = Credentials::Load(Folder("h1"), role);
+    return loaded.ok() ? "" : std::string(loaded.status().message());
+  }
+
+  // What h1 says of a peer that shows a certificate of that kind.
+  std::string Judge(const Credentials& credentials, const FleetCertificate& shown,
+                    const std::string& name = "") {
+    serial_ = fleet_.Write(Folder("peer"), shown);
+    const std::string pem = ReadWholeFile(Folder("peer") + "/tls.crt");
+    return std::string(credentials.CheckPeer(pem, Role::kOperator, name).message());
+  }
+
+  void Write(const std::string& path, const std::string& text) const {
+    std::ofstream(path + ".new") << text;
+    std::filesystem::rename(path + ".new", path);
+  }
+
+  const TestFleet fleet_;
+  const test::TempFolder temp_;
+  std::string serial_;
+  const FleetCertificate ada_{.uri = "fetchbench://lab/operator/ada"};
+};
+
+TEST_F(CredentialsTest, OfAWholeFolderAreLoaded) {
+  const std::string serial = fleet_.Write(Folder("h1"), {});
+  const auto loaded = Credentials::Load(Folder("h1"), Role::kHost);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ((*loaded)->own().identity.name, "h1");
+  EXPECT_EQ((*loaded)->own().serial, serial);
+}
+
+TEST_F(CredentialsTest, SayWhatIsMissingAndHowToMakeIt) {
+  EXPECT_THAT(Trouble(), AllOf(HasSubstr("h1/ca.crt"), HasSubstr("bin/pki host NAME")));
+  EXPECT_THAT(Trouble(Role::kOperator), HasSubstr("bin/pki init FLEET"));
+  for (const char* file : {"ca.crt", "tls.crt", "tls.key"}) {
+    fleet_.Write(Folder("h1"), {});
+    std::filesystem::remove(Path(file));
+    EXPECT_THAT(Trouble(), HasSubstr(file));
+    Write(Path(file), "");
+    EXPECT_THAT(Trouble(), HasSubstr(file));
+  }
+}
+
+TEST_F(CredentialsTest, WhoseKeyOthersCanReadAreRefused) {
+  fleet_.Write(Folder("h1"), {});
+  chmod(Path("tls.key").c_str(), 0640);
+  EXPECT_THAT(Trouble(), AllOf(HasSubstr("mode 0640"), HasSubstr("chmod 600")));
+}
+
+TEST_F(CredentialsTest, WhoseKeyIsAnothersAreRefused) {
+  fleet_.Write(Folder("h1"), {});
+  fleet_.Write(Folder("h2"), {});
+  std::filesystem::copy_file(Folder("h2") + "/tls.key", Path("tls.key"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(Trouble(), HasSubstr("not the key of that certificate"));
+  Write(Path("tls.key"), "no key");
+  chmod(Path("tls.key").c_str(), 0600);
+  EXPECT_THAT(Trouble(), HasSubstr("no private key"));
+}
+
+TEST_F(CredentialsTest, OfAnotherRoleAreRefused) {
+  fleet_.Write(Folder("h1"), {});
+  EXPECT_THAT(Trouble(Role::kOperator), HasSubstr("of host h1, and an operator's is needed"));
+}
+
+TEST_F(CredentialsTest, ThatHaveEndedOrNotBegunAreRefused) {
+  fleet_.Write(Folder("h1"), {.from_days = -3, .days = -1});
+  EXPECT_THAT(Trouble(), AllOf(HasSubstr("expired at"), HasSubstr("bin/pki renew host/h1")));
+  fleet_.Write(Folder("h1"), {.from_days = 1});
+  EXPECT_THAT(Trouble(), HasSubstr("not valid before"));
+}
+
+TEST_F(CredentialsTest, ThatAreDeniedThemselvesAreRefused) {
+  const std::string serial = fleet_.Write(Folder("h1"), {});
+  Write(Path("denied"), "# stolen\n\n " + serial + " # h1\n");
+  EXPECT_THAT(Trouble(), HasSubstr(serial + " is denied"));
+}
+
+TEST_F(CredentialsTest, WithAWrongDenyListAreRefused) {
+  fleet_.Write(Folder("h1"), {});
+  Write(Path("denied"), "AB\nnot hex\n");
+  EXPECT_THAT(Trouble(), HasSubstr("denied:2"));
+}
+
+TEST_F(CredentialsTest, AcceptAnOperatorOfTheirOwnFleetOnly) {
+  fleet_.Write(Folder("h1"), {});
+  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
+  ASSERT_TRUE(h1.ok()) << h1.status();
+  EXPECT_EQ(Judge(**h1, ada_), "");
+  EXPECT_EQ(Judge(**h1, ada_, "ada"), "");
+  EXPECT_THAT(Judge(**h1, ada_, "bob"), HasSubstr("not of bob"));
+  EXPECT_THAT(Judge(**h1, {}), HasSubstr("of host h1; only an operator's"));
+  EXPECT_THAT(Judge(**h1, {.uri = "fetchbench://other/operator/ada"}),
+              HasSubstr("of fleet other, not of lab"));
+  EXPECT_THAT(Judge(**h1, {.uri = ""}), HasSubstr("names nobody"));
+  EXPECT_FALSE((*h1)->CheckPeer("", Role::kOperator, "").ok());
+}
+
+// A connection that stands is not verified again, but its next call is.
+TEST_F(CredentialsTest, RefuseAPeerWhoseCertificateHasEndedMeanwhile) {
+  fleet_.Write(Folder("h1"), {});
+  const auto begin = std::chrono::duration_cast<std::chrono::seconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+  auto now = std::make_shared<std::atomic<int64_t>>(begin);
+  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost, [now] { return now->load(); });
+  ASSERT_TRUE(h1.ok()) << h1.status();
+  EXPECT_EQ(Judge(**h1, ada_), "");
+  *now += int64_t{40} * 24 * 3600;
+  EXPECT_THAT(Judge(**h1, ada_), HasSubstr("the certificate of operator ada: expired at"));
+}
+
+TEST_F(CredentialsTest, ReadTheDenyListAgainWhenItHasChanged) {
+  fleet_.Write(Folder("h1"), {});
+  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
+  ASSERT_TRUE(h1.ok()) << h1.status();
+  ASSERT_EQ(Judge(**h1, ada_), "");
+  const std::string pem = ReadWholeFile(Folder("peer") + "/tls.crt");
+  const auto judge = [&] {
+    return std::string((*h1)->CheckPeer(pem, Role::kOperator, "").message());
+  };
+  Write(Path("denied"), serial_ + "\n");
+  EXPECT_THAT(judge(), HasSubstr("serial number " + serial_ + ", is denied"));
+  // A list that has become unreadable lets nobody back in.
+  Write(Path("denied"), "not hex\n");
+  EXPECT_THAT(judge(), HasSubstr("is denied"));
+  Write(Path("denied"), "# nobody\n");
+  EXPECT_EQ(judge(), "");
+  std::filesystem::remove(Path("denied"));
+  EXPECT_EQ(judge(), "");
+}
+
+}  // namespace
+}  // namespace fetchbench

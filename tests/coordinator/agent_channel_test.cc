@@ -1,0 +1,227 @@
+// Which agents a coordinator speaks to, and what it says of those that it does not. Real gRPC
+// servers that show certificates of every kind.
+
+#include "coordinator/fleet/agent_channel.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "common/files.h"
+#include "common/grpc_tls.h"
+#include "coordinator/fleet/agent_credentials.h"
+#include "coordinator/run/cancel_run.h"
+#include "fetchbench/v1/agent.grpc.pb.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/test_fleet.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using ::testing::AllOf;
+using testing::FleetCertificate;
+using ::testing::HasSubstr;
+using testing::TestFleet;
+
+// An agent that asks for a client's certificate and counts who comes through.
+class CountingAgent final : public v1::Agent::Service {
+ public:
+  explicit CountingAgent(std::shared_ptr<grpc::ServerCredentials> credentials) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", std::move(credentials), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = "127.0.0.1:" + std::to_string(port);
+  }
+  ~CountingAgent() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  grpc::Status Describe(grpc::ServerContext* /*context*/, const v1::DescribeRequest* /*request*/,
+                        v1::DescribeResponse* /*response*/) override {
+    ++calls_;
+    return grpc::Status::OK;
+  }
+
+  const std::string& address() const { return address_; }
+  int calls() const { return calls_; }
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+  std::atomic<int> calls_{0};
+};
+
+class AgentChannelTest : public ::testing::Test {
+ protected:
+  AgentChannelTest() {
+    RequireTls13();
+    fleet_.Write(Folder("ada"), {.uri = "fetchbench://lab/operator/ada"});
+  }
+
+  std::string Folder(const std::string& name) const { return temp_.File(name); }
+
+  std::shared_ptr<grpc::ServerCredentials> Showing(const std::string& folder) const {
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = ReadWholeFile(folder + "/ca.crt");
+    options.pem_key_cert_pairs = {
+        {ReadWholeFile(folder + "/tls.key"), ReadWholeFile(folder + "/tls.crt")}};
+    return grpc::SslServerCredentials(options);
+  }
+
+  AgentEndpoint Endpoint(const std::string& address, const std::string& name) const {
+    std::vector<AgentEndpoint> agents{{.address = address, .name = name}};
+    const absl::Status equipped =
+        EquipAgents({.named = Folder("ada"), .default_place = ""}, agents);
+    EXPECT_TRUE(equipped.ok()) << equipped;
+    return agents.front();
+  }
+
+  // What `coordinator agents` says of it; empty: it answered.
+  std::string Ask(const CountingAgent& agent, const std::string& name = "h1") {
+    const auto answer = DescribeAgent(Endpoint(agent.address(), name), std::chrono::seconds(20));
+    return std::string(answer.status().message());
+  }
+
+  // The same of an agent that shows such a certificate, which is to be no use to it.
+  std::string AskOneShowing(const FleetCertificate& shown, const TestFleet& fleet) {
+    fleet.Write(Folder("agent"), shown);
+    const CountingAgent agent(Showing(Folder("agent")));
+    const std::string said = Ask(agent);
+    EXPECT_EQ(agent.calls(), 0) << "it was sent something";
+    EXPECT_NE(said, "");
+    return said;
+  }
+  std::string AskOneShowing(const FleetCertificate& shown) { return AskOneShowing(shown, fleet_); }
+
+  const TestFleet fleet_;
+  const test::TempFolder temp_;
+};
+
+TEST_F(AgentChannelTest, AHostOfTheFleetWithTheRightNameIsSpokenTo) {
+  fleet_.Write(Folder("agent"), {});
+  const CountingAgent agent(Showing(Folder("agent")));
+  EXPECT_EQ(Ask(agent), "");
+  EXPECT_EQ(agent.calls(), 1);
+}
+
+TEST_F(AgentChannelTest, WithoutANameTheCertificateMustNameTheAddress) {
+  fleet_.Write(Folder("agent"), {.uri = "fetchbench://lab/host/127.0.0.1"});
+  const CountingAgent agent(Showing(Folder("agent")));
+  EXPECT_EQ(Ask(agent, ""), "");
+  EXPECT_THAT(Ask(agent, "h1"), HasSubstr("that of host 127.0.0.1, not of h1"));
+}
+
+TEST_F(AgentChannelTest, OneThatShowsAnotherCertificateIsNotAndItSaysWhy) {
+  const TestFleet other;
+  EXPECT_THAT(AskOneShowing({.uri = "fetchbench://lab/host/h2"}),
+              AllOf(HasSubstr("host h2, not of h1"), HasSubstr("NAME=ADDRESS")));
+  EXPECT_THAT(AskOneShowing({.uri = "fetchbench://lab/operator/eve"}),
+              HasSubstr("that of operator eve; only a host's"));
+  EXPECT_THAT(AskOneShowing({.uri = "fetchbench://other/host/h1"}),
+              HasSubstr("of fleet other, not of lab"));
+  EXPECT_THAT(AskOneShowing({.uri = ""}), HasSubstr("names nobody"));
+  EXPECT_THAT(AskOneShowing({}, other), HasSubstr("not of the CA in"));
+  EXPECT_THAT(AskOneShowing({.from_days = -3, .days = -1}), HasSubstr("expired"));
+  EXPECT_THAT(AskOneShowing({.usage = "clientAuth"}), HasSubstr("not one for servers"));
+}
+
+TEST_F(AgentChannelTest, ADeniedHostIsNot) {
+  const std::string serial = fleet_.Write(Folder("agent"), {});
+  const CountingAgent agent(Showing(Folder("agent")));
+  std::ofstream(Folder("ada") + "/denied") << serial << "\n";
+  EXPECT_THAT(Ask(agent), HasSubstr("serial number " + serial + ", is denied"));
+  EXPECT_EQ(agent.calls(), 0);
+}
+
+TEST_F(AgentChannelTest, OneWithoutTlsIsNot) {
+  const CountingAgent agent(grpc::InsecureServerCredentials());
+  EXPECT_THAT(Ask(agent), HasSubstr("speaks no TLS"));
+  EXPECT_EQ(agent.calls(), 0);
+}
+
+TEST_F(AgentChannelTest, OneThatRefusesOurCertificateIsToldFromOneThatIsNotThere) {
+  const TestFleet other;
+  fleet_.Write(Folder("agent"), {});
+  other.Write(Folder("theirs"), {});
+  // It trusts another CA than the one that it was made by: ours is no use to it.
+  std::filesystem::copy_file(Folder("theirs") + "/ca.crt", Folder("agent") + "/ca.crt",
+                             std::filesystem::copy_options::overwrite_existing);
+  const CountingAgent agent(Showing(Folder("agent")));
+  EXPECT_THAT(Ask(agent), HasSubstr("refused"));
+  EXPECT_EQ(agent.calls(), 0);
+  const auto nobody = DescribeAgent(Endpoint("127.0.0.1:1", "h1"), std::chrono::seconds(20));
+  EXPECT_THAT(std::string(nobody.status().message()), HasSubstr("Connection refused"));
+}
+
+TEST_F(AgentChannelTest, WithoutCredentialsNothingGoesToAnotherHost) {
+  const CountingAgent agent(grpc::InsecureServerCredentials());
+  const AgentEndpoint here{.address = agent.address(), .name = ""};
+  EXPECT_TRUE(DescribeAgent(here, std::chrono::seconds(20)).ok());
+  // Zero is this host to the kernel, and another one by the rule.
+  const std::string port = agent.address().substr(agent.address().rfind(':'));
+  const AgentEndpoint elsewhere{.address = "0.0.0.0" + port, .name = ""};
+  EXPECT_FALSE(DescribeAgent(elsewhere, std::chrono::seconds(20)).ok());
+  EXPECT_EQ(agent.calls(), 1);
+}
+
+class EquipAgentsTest : public AgentChannelTest {
+ protected:
+  std::string Trouble(const CredentialsFolders& folders, const std::string& address) {
+    agents_ = {{.address = address, .name = ""}};
+    return std::string(EquipAgents(folders, agents_).message());
+  }
+  bool equipped() const { return agents_.front().credentials != nullptr; }
+
+  std::vector<AgentEndpoint> agents_;
+};
+
+TEST_F(EquipAgentsTest, DefaultCredentialsAreForOtherHosts) {
+  const CredentialsFolders folders{.named = "", .default_place = Folder("ada")};
+  EXPECT_EQ(Trouble(folders, "10.0.0.5:7311"), "");
+  EXPECT_TRUE(equipped());
+  for (const char* address : {"127.0.0.1:7311", "unix:/s"}) {
+    EXPECT_EQ(Trouble(folders, address), "");
+    EXPECT_FALSE(equipped()) << address;
+  }
+}
+
+TEST_F(EquipAgentsTest, NamedOnesAreForAllThatAreDialledByTcp) {
+  const CredentialsFolders folders{.named = Folder("ada"), .default_place = ""};
+  EXPECT_EQ(Trouble(folders, "127.0.0.1:7311"), "");
+  EXPECT_TRUE(equipped());
+  EXPECT_EQ(Trouble(folders, "unix:/s"), "");
+  EXPECT_FALSE(equipped());
+}
+
+TEST_F(EquipAgentsTest, AnotherHostWithoutCredentialsIsAnErrorThatSaysWhatToDo) {
+  EXPECT_THAT(Trouble({.named = "", .default_place = Folder("nowhere")}, "10.0.0.5:7311"),
+              AllOf(HasSubstr("10.0.0.5:7311"), HasSubstr("bin/pki init FLEET"),
+                    HasSubstr("--credentials DIR")));
+  EXPECT_THAT(Trouble({.named = "", .default_place = ""}, "10.0.0.5:7311"),
+              HasSubstr("bin/pki init FLEET"));
+  EXPECT_THAT(Trouble({.named = Folder("nowhere"), .default_place = Folder("ada")}, "h1:7311"),
+              HasSubstr("nowhere/ca.crt"));
+}
+
+TEST_F(EquipAgentsTest, AHostsCredentialsDriveNobody) {
+  fleet_.Write(Folder("h1"), {});
+  EXPECT_THAT(Trouble({.named = Folder("h1"), .default_place = ""}, "10.0.0.5:7311"),
+              HasSubstr("an operator's is needed"));
+}
+
+TEST(CertificateNameTest, IsTheNameOrElseTheHostThatIsDialled) {
+  EXPECT_EQ(CertificateName({.address = "10.0.0.5:7311", .name = "h1"}), "h1");
+  EXPECT_EQ(CertificateName({.address = "h1.example:7311", .name = ""}), "h1.example");
+  EXPECT_EQ(CertificateName({.address = "[fd00::1]:7311", .name = ""}), "fd00::1");
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
