@@ -123,10 +123,18 @@ Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::an
       co_await ReceiveContext(stream, start.context_bytes(), start.target().context_sha256());
   if (!context.ok()) co_return context.status();
   ImageStore& images = keeper.containers().images();
+  AgentCounts& counts = keeper.counts();
+  const SteadyTime begin = steady_clock::now();
+  ++counts.builds_active;
   auto run = std::make_shared<BuildRun>(loop, images.MakeBuilder());
   Spawn(loop, "image build",
         RunBuild(run, images, std::move(*start.mutable_target()), *std::move(context)));
-  co_return co_await FollowBuild(stream, run);
+  absl::Status built = co_await FollowBuild(stream, run);
+  --counts.builds_active;
+  ++(built.ok() ? counts.builds_done : counts.builds_failed);
+  counts.build_time +=
+      std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
+  co_return built;
 }
 
 // Makes sure that the image of a container target is there.

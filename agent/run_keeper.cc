@@ -54,6 +54,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   if (run_ && run_->id() == start.run_id()) {
     spdlog::info("run {} is taken over by a new stream", start.run_id());
+    ++counts_.reconnects;
     Opened opened;
     opened.run = run_;
     opened.resumed = true;
@@ -145,6 +146,7 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
     run->Tick();
     if (run_ == run && run->orphaned()) {
       spdlog::warn("run {} is dropped: its coordinator stayed away", run->id());
+      ++counts_.runs_dropped;
       Drop(run);
     }
   }
@@ -152,6 +154,11 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
 
 void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final) {
   if (run_ != run) return;
+  if (final.has_failed()) {
+    ++counts_.runs_failed;
+  } else {
+    ++(run->executor().cancelled() ? counts_.runs_cancelled : counts_.runs_finished);
+  }
   const uint64_t last_seq =
       final.has_failed() ? final.failed().totals().last_seq() : final.finished().last_seq();
   remains_ = Remains{run->id(), std::move(final), last_seq, clock_.Now() + kRemainsLife};
@@ -174,7 +181,9 @@ void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
 }
 
 void RunKeeper::Drop(const std::shared_ptr<ActiveRun>& run) {
-  if (run_ == run) run_.reset();
+  if (run_ != run) return;
+  counts_.past.Merge(run->counts());
+  run_.reset();
 }
 
 void RunKeeper::ShutDown() {
