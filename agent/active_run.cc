@@ -20,6 +20,7 @@ milliseconds ProgressInterval(const v1::Start& start) {
 
 RunSettings Settings(const AgentConfig& config, const v1::Start& start) {
   RunSettings settings;
+  settings.run_id = start.run_id();
   settings.target_name = start.target().name();
   settings.concurrency = start.options().concurrency();
   settings.timeout = milliseconds(start.options().timeout_ms());

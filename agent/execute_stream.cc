@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/log.h"
 #include "common/spawn.h"
 #include "common/wakeup.h"
 
@@ -116,7 +117,9 @@ Task<> SendRemains(ExecuteStream stream, RunKeeper& keeper, std::string run_id,
 // Ends a stream that gets no run. A coordinator that has left by now need not hear why.
 Task<> Refuse(ExecuteStream stream, RunKeeper& keeper, absl::Status why) {
   ++keeper.counts().streams_refused;
-  spdlog::info("a stream is refused: {}", std::string(why.message()));
+  const std::string reason(why.message());
+  LogEvent(spdlog::level::info, "stream_refused", {{"why", reason}},
+           fmt::format("a stream is refused: {}", reason));
   [[maybe_unused]] const absl::Status heard = co_await stream.Finish(std::move(why));
 }
 

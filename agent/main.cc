@@ -121,7 +121,9 @@ int main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv, FETCHBENCH_VERSION);
   if (!parsed.options) return parsed.exit_code;
   const Options& options = *parsed.options;
-  if (const absl::Status s = SetUpLog("agent", options.log_level); !s.ok()) return kExitUsage;
+  if (const absl::Status s = SetUpLog("agent", options.log_level, options.log_format); !s.ok()) {
+    return kExitUsage;
+  }
   if (options.exit_with_parent && !ExitWithParent()) return 0;
   RaiseOpenFiles();
   const std::vector<int> allowed = AllowedCpus();

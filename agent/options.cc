@@ -63,6 +63,10 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
+  app.add_option("--log-format", options.log_format,
+                 "text, or json: one object a line on standard error")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

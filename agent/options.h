@@ -17,6 +17,7 @@ struct Options {
   bool exit_with_parent = false;
   std::string metrics;  // where Prometheus finds its figures; empty: nowhere
   std::string log_level = "info";
+  std::string log_format = "text";  // or "json"
 };
 
 // The command line. Without options (help, version, a mistake) what was to be said is printed

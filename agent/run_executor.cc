@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/utf8.h"
+#include "common/log.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -92,7 +93,8 @@ void RunExecutor::RequestFinish() {
 void RunExecutor::Cancel(const std::string& reason) {
   if (phase_ == Phase::kStopping || phase_ == Phase::kEnded) return;
   cancelled_ = true;
-  spdlog::info("run cancelled: {}", reason);
+  LogEvent(spdlog::level::info, "run_cancelled", {{"run", settings_.run_id}, {"reason", reason}},
+           fmt::format("run {} is cancelled: {}", settings_.run_id, reason));
   Stop();
 }
 

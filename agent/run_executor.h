@@ -35,6 +35,7 @@ struct RunLimits {
 };
 
 struct RunSettings {
+  std::string run_id;
   std::string target_name;
   uint32_t concurrency = 1;
   std::chrono::milliseconds timeout{5'000};

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/log.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
@@ -18,6 +18,8 @@
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/placement.h"
+#include "coordinator/run/run_log.h"
+#include "coordinator/run/run_metrics.h"
 #include "coordinator/run/run_once.h"
 #include "coordinator/targets/target_registry.h"
 #include "coordinator/targets/targets_table.h"
@@ -52,6 +54,19 @@ ExitCode ListTargets(const TargetRegistry& targets) {
       Print(TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
   if (printed != ExitCode::kDone) return printed;
   return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
+}
+
+// Serves figures for Prometheus from now on, if they were asked for.
+absl::Status ServeMetrics(Options& options) {
+  const bool resumes = options.command == Command::kResume;
+  const std::string& address = resumes ? options.resume.metrics : options.run.metrics;
+  if (address.empty()) return absl::OkStatus();
+  const auto meter = RunMetrics::Start(address);
+  if (!meter.ok()) return meter.status();
+  spdlog::info("metrics are at {}", (*meter)->url());
+  options.run.meter = options.bench.run.meter = options.verify.run.meter = options.resume.meter =
+      *meter;
+  return absl::OkStatus();
 }
 
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
@@ -90,17 +105,25 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
+  SetUpLog("coordinator", "warn", "text").IgnoreError();
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
   if (!arguments.empty() && arguments[0] == "needs-engine") {
     return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
                                                        ProcessEnvironment(), targets)));
   }
-  const auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
+  auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.
     ReportProblems(targets);
     Complain(std::string(options.status().message()));
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  const bool resumes = options->command == Command::kResume;
+  const std::string log_format = resumes ? options->resume.log_format : options->run.log_format;
+  SetUpLog("coordinator", resumes ? options->resume.log_level : options->run.log_level, log_format)
+      .IgnoreError();  // both are words that it knows
+  if (const absl::Status s = ServeMetrics(*options); !s.ok()) {
+    Complain(log_format, std::string(s.message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {
