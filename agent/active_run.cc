@@ -20,6 +20,7 @@ milliseconds ProgressInterval(const v1::Start& start) {
 
 RunSettings Settings(const AgentConfig& config, const v1::Start& start) {
   RunSettings settings;
+  settings.run_id = start.run_id();
   settings.target_name = start.target().name();
   settings.concurrency = start.options().concurrency();
   settings.per_host = start.options().per_host();
@@ -138,6 +139,7 @@ v1::AgentMessage ActiveRun::MakeProgress() {
   v1::AgentMessage message;
   v1::Progress& progress = *message.mutable_progress();
   executor_.FillProgress(progress);
+  last_usage_ = progress.target();
   const OwnUsage own = ReadOwnUsage();
   progress.set_agent_cpu_us(own.cpu_us - usage_at_start_.cpu_us);
   progress.set_agent_rss_bytes(own.rss_bytes);
@@ -147,6 +149,20 @@ v1::AgentMessage ActiveRun::MakeProgress() {
   progress.set_steal_permille(load.steal);
   progress.set_clock_us(clock_.WallUs());
   return message;
+}
+
+RunCounts ActiveRun::counts() const {
+  RunCounts counts;
+  counts.records = executor_.tally();
+  counts.urls_started = executor_.urls_started();
+  counts.stalled = executor_.stalled();
+  counts.target_user_us = last_usage_.user_us();
+  counts.target_system_us = last_usage_.system_us();
+  if (const std::optional<TargetExit>& exit = executor_.exit()) {
+    counts.target_user_us = exit->usage.user_us;
+    counts.target_system_us = exit->usage.system_us;
+  }
+  return counts;
 }
 
 void ActiveRun::Tick() { executor_.Tick(); }

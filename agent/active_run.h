@@ -37,6 +37,7 @@ struct AgentConfig {
   std::string no_containers;
   // Of RUN steps of image builds, as the Engine takes it; empty: its default.
   std::string build_network;
+  std::string metrics;  // where Prometheus finds its figures, see MetricsServer; empty: nowhere
 };
 
 // A target that is ready to be started.
@@ -87,6 +88,10 @@ class ActiveRun {
   std::optional<v1::AgentMessage> Final() const;
 
   RunExecutor& executor() { return executor_; }
+  const RunExecutor& executor() const { return executor_; }
+  // For the metrics; what a live target used is that of the last progress message.
+  RunCounts counts() const;
+  const v1::TargetUsage& last_usage() const { return last_usage_; }
   const std::string& id() const { return id_; }
   int64_t since_us() const { return since_us_; }
 
@@ -115,6 +120,7 @@ class ActiveRun {
   bool started_due_ = false;
   bool resumed_ = false;
   bool final_sent_ = false;
+  v1::TargetUsage last_usage_;
 };
 
 }  // namespace fetchbench::agent

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/log.h"
 #include "common/spawn.h"
 #include "common/wakeup.h"
 
@@ -114,8 +115,11 @@ Task<> SendRemains(ExecuteStream stream, RunKeeper& keeper, std::string run_id,
 }
 
 // Ends a stream that gets no run. A coordinator that has left by now need not hear why.
-Task<> Refuse(ExecuteStream stream, absl::Status why) {
-  spdlog::info("a stream is refused: {}", std::string(why.message()));
+Task<> Refuse(ExecuteStream stream, RunKeeper& keeper, absl::Status why) {
+  ++keeper.counts().streams_refused;
+  const std::string reason(why.message());
+  LogEvent(spdlog::level::info, "stream_refused", {{"why", reason}},
+           fmt::format("a stream is refused: {}", reason));
   [[maybe_unused]] const absl::Status heard = co_await stream.Finish(std::move(why));
 }
 
@@ -126,14 +130,14 @@ Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executo
   absl::StatusOr<v1::CoordinatorMessage> first = co_await stream.Read(deadline);
   absl::StatusOr<v1::Start> start = TakeStart(std::move(first));
   if (!start.ok()) {
-    co_await Refuse(std::move(stream), start.status());
+    co_await Refuse(std::move(stream), keeper, start.status());
     co_return;
   }
   const std::string run_id = start->run_id();
   const uint64_t last_committed_seq = start->last_committed_seq();
   absl::StatusOr<RunKeeper::Opened> opened = co_await keeper.Open(std::move(*start));
   if (!opened.ok()) {
-    co_await Refuse(std::move(stream), opened.status());
+    co_await Refuse(std::move(stream), keeper, opened.status());
     co_return;
   }
   if (opened->final) {

@@ -63,6 +63,7 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   config.orphan_timeout = options.orphan_timeout;
   config.host = ReadHostFacts(allowed, options.target_cpus);
   config.build_network = options.build_network;
+  config.metrics = options.metrics;
   const absl::StatusOr<std::string> socket = docker::SocketPathFromEnvironment();
   if (socket.ok()) {
     config.docker_socket = *socket;
@@ -99,7 +100,8 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
     spdlog::error("{}", std::string(server.status().message()));
     return kExitUsage;
   }
-  const boost::json::object ready = {{"listen", (*server)->address()}};
+  boost::json::object ready = {{"listen", (*server)->address()}};
+  if (const std::string url = (*server)->metrics_url(); !url.empty()) ready["metrics"] = url;
   const absl::Status told = WriteText(STDOUT_FILENO, boost::json::serialize(ready) + "\n");
   if (!told.ok()) spdlog::warn("standard output: {}", std::string(told.message()));
   spdlog::info("listening on {}", (*server)->address());
@@ -121,7 +123,9 @@ int main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv, FETCHBENCH_VERSION);
   if (!parsed.options) return parsed.exit_code;
   const Options& options = *parsed.options;
-  if (const absl::Status s = SetUpLog("agent", options.log_level); !s.ok()) return kExitUsage;
+  if (const absl::Status s = SetUpLog("agent", options.log_level, options.log_format); !s.ok()) {
+    return kExitUsage;
+  }
   if (options.exit_with_parent && !ExitWithParent()) return 0;
   RequireTls13();
   SendGrpcLog(GrpcLog::kWarnings);

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/process/cpu_list.h"
+#include "common/metrics.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -16,6 +17,11 @@ constexpr double kLongestOrphanSeconds = 7 * 24 * 3600;
 std::string CheckCpuList(const std::string& text) {
   const auto cpus = ParseCpuList(text);
   return cpus.ok() ? std::string() : std::string(cpus.status().message());
+}
+
+std::string CheckMetricsAddress(const std::string& text) {
+  const auto address = ParseMetricsAddress(text);
+  return address.ok() ? std::string() : std::string(address.status().message());
 }
 
 }  // namespace
@@ -54,8 +60,16 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
       ->envname("FETCHBENCH_BUILD_NETWORK");
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");
+  app.add_option("--metrics", options.metrics,
+                 "Serve figures for Prometheus at http://HOST:PORT/metrics; a PORT alone is one of "
+                 "127.0.0.1 [not served]")
+      ->check(CheckMetricsAddress);
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  app.add_option("--log-format", options.log_format,
+                 "text, or json: one object a line on standard error")
+      ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   try {
     app.parse(argc, argv);

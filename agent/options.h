@@ -16,7 +16,9 @@ struct Options {
   std::chrono::milliseconds orphan_timeout{600'000};
   std::string build_network;  // of image builds; empty: the Engine's default
   bool exit_with_parent = false;
+  std::string metrics;  // where Prometheus finds its figures; empty: nowhere
   std::string log_level = "info";
+  std::string log_format = "text";  // or "json"
 };
 
 // The command line. Without options (help, version, a mistake) what was to be said is printed

@@ -12,6 +12,7 @@
 #include "agent/container/context_file.h"
 #include "agent/container/image_key.h"
 #include "agent/utf8.h"
+#include "common/log.h"
 #include "common/spawn.h"
 #include "common/wakeup.h"
 
@@ -112,6 +113,19 @@ Task<absl::StatusOr<docker::BodySource>> ReceiveContext(PrepareStream& stream, u
   co_return file->Close(sha256);
 }
 
+void CountBuild(AgentCounts& counts, const std::string& target, const absl::Status& built,
+                SteadyTime::duration took) {
+  --counts.builds_active;
+  ++(built.ok() ? counts.builds_done : counts.builds_failed);
+  counts.build_time += std::chrono::duration_cast<std::chrono::microseconds>(took);
+  const double seconds = std::chrono::duration<double>(took).count();
+  const std::string why(built.message());
+  LogEvent(built.ok() ? spdlog::level::info : spdlog::level::err, "build_ended",
+           {{"target", target}, {"ok", built.ok()}, {"seconds", seconds}, {"why", why}},
+           built.ok() ? fmt::format("built the image of target {} in {:.1f} s", target, seconds)
+                      : fmt::format("the image of target {} was not built: {}", target, why));
+}
+
 // Asks for the target's folder and builds its image.
 Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::any_io_executor loop,
                                v1::PrepareStart start) {
@@ -123,10 +137,18 @@ Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::an
       co_await ReceiveContext(stream, start.context_bytes(), start.target().context_sha256());
   if (!context.ok()) co_return context.status();
   ImageStore& images = keeper.containers().images();
+  AgentCounts& counts = keeper.counts();
+  const SteadyTime begin = steady_clock::now();
+  ++counts.builds_active;
+  const std::string target = start.target().name();
+  LogEvent(spdlog::level::info, "build_started", {{"target", target}},
+           fmt::format("building the image of target {}", target));
   auto run = std::make_shared<BuildRun>(loop, images.MakeBuilder());
   Spawn(loop, "image build",
         RunBuild(run, images, std::move(*start.mutable_target()), *std::move(context)));
-  co_return co_await FollowBuild(stream, run);
+  absl::Status built = co_await FollowBuild(stream, run);
+  CountBuild(counts, target, built, steady_clock::now() - begin);
+  co_return built;
 }
 
 // Makes sure that the image of a container target is there.

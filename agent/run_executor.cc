@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/utf8.h"
+#include "common/log.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -92,7 +93,9 @@ void RunExecutor::RequestFinish() {
 
 void RunExecutor::Cancel(const std::string& reason) {
   if (phase_ == Phase::kStopping || phase_ == Phase::kEnded) return;
-  spdlog::info("run cancelled: {}", reason);
+  cancelled_ = true;
+  LogEvent(spdlog::level::info, "run_cancelled", {{"run", settings_.run_id}, {"reason", reason}},
+           fmt::format("run {} is cancelled: {}", settings_.run_id, reason));
   Stop();
 }
 
@@ -174,6 +177,7 @@ void RunExecutor::CountUnparsable(std::string_view line) {
 
 void RunExecutor::AddRecord(Record record, uint64_t lease_id) {
   if (record.error.size() > kMaxErrorTextBytes) record.error.resize(kMaxErrorTextBytes);
+  tally_.Add(record);
   outbox_.Add(std::move(record), lease_id, clock_.Now());
   CountStall();
 }
@@ -267,13 +271,17 @@ void RunExecutor::FillProgress(v1::Progress& progress) {
   CountStall();
   progress.set_started(fed_);
   progress.set_done(read_);
-  progress.set_in_flight(std::min(static_cast<uint32_t>(book_.open()), settings_.concurrency));
+  progress.set_in_flight(in_flight());
   progress.set_surplus_lines(surplus_);
   progress.set_unparsable_lines(unparsable_ + lines_.oversize_lines());
   progress.set_stalled_us(static_cast<uint64_t>(stalled_.count()));
   const TargetUsage usage = exit_ ? exit_->usage : target_.Usage();
   FillUsage(*progress.mutable_target(), usage);
   progress.set_engine_cpu_us(usage.engine_cpu_us);
+}
+
+uint32_t RunExecutor::in_flight() const {
+  return std::min(static_cast<uint32_t>(book_.open()), settings_.concurrency);
 }
 
 v1::Finished RunExecutor::Totals() const {

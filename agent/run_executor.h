@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "agent/agent_counts.h"
 #include "agent/credit.h"
 #include "agent/line_reader.h"
 #include "agent/result_outbox.h"
@@ -34,6 +35,7 @@ struct RunLimits {
 };
 
 struct RunSettings {
+  std::string run_id;
   std::string target_name;
   uint32_t concurrency = 1;
   uint32_t per_host = 0;  // URLs of one host open at once; 0: no limit
@@ -82,6 +84,17 @@ class RunExecutor final : public TargetSink {
   std::vector<uint64_t> HeldLeases() const { return book_.HeldLeases(); }
   bool ended() const { return exit_.has_value(); }
 
+  // Empty: the target lives.
+  const std::optional<TargetExit>& exit() const { return exit_; }
+
+  // For the metrics.
+  const RecordTally& tally() const { return tally_; }
+  uint64_t urls_started() const { return fed_; }
+  std::chrono::microseconds stalled() const { return stalled_; }
+  uint32_t in_flight() const;
+  // The run was cancelled, and did not fail for another reason.
+  bool cancelled() const { return cancelled_ && failure_.ok(); }
+
   // TargetSink.
   void OnOutput(std::string_view bytes) override;
   void OnWritable() override { FeedTarget(); }
@@ -118,6 +131,7 @@ class RunExecutor final : public TargetSink {
   absl::Status failure_;
   std::optional<TargetExit> exit_;
   uint64_t outstanding_credit_ = 0;
+  RecordTally tally_;
   uint64_t fed_ = 0;
   uint64_t read_ = 0;
   uint64_t surplus_ = 0;
@@ -127,6 +141,7 @@ class RunExecutor final : public TargetSink {
   SteadyTime last_life_;                  // last record, or first open URL
   std::optional<SteadyTime> terminated_;  // SIGTERM was sent
   std::optional<SteadyTime> all_done_;    // nothing is open and input is closed
+  bool cancelled_ = false;
   bool killed_ = false;
   bool hung_ = false;
   bool input_closed_ = false;

@@ -11,11 +11,14 @@
 #include "agent/native_command.h"
 #include "agent/process/child_process.h"
 #include "agent/target_facts.h"
+#include "common/log.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
 
 namespace fetchbench::agent {
 namespace {
+
+namespace level = spdlog::level;
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kMaxRunIdBytes = 256;
@@ -42,6 +45,27 @@ absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) 
       fmt::format("{}; tell the agent where it is with --native", std::string(status.message())));
 }
 
+void LogEnd(const std::string& run_id, const v1::AgentMessage& final, bool cancelled) {
+  if (final.has_failed()) {
+    const v1::Failed& failed = final.failed();
+    LogEvent(level::err, "run_ended",
+             {{"run", run_id},
+              {"result", "failed"},
+              {"records", failed.totals().records()},
+              {"target_exit_code", failed.totals().target_exit_code()},
+              {"why", failed.message()}},
+             fmt::format("run {} failed: {}", run_id, failed.message()));
+    return;
+  }
+  const char* const result = cancelled ? "cancelled" : "finished";
+  LogEvent(level::info, "run_ended",
+           {{"run", run_id},
+            {"result", result},
+            {"records", final.finished().records()},
+            {"target_exit_code", final.finished().target_exit_code()}},
+           fmt::format("run {} is {}, {} records", run_id, result, final.finished().records()));
+}
+
 }  // namespace
 
 RunKeeper::RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop)
@@ -54,7 +78,9 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (absl::Status s = CheckStart(start, config_.version); !s.ok()) co_return s;
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   if (run_ && run_->id() == start.run_id()) {
-    spdlog::info("run {} is taken over by a new stream", start.run_id());
+    LogEvent(level::info, "coordinator_back", {{"run", start.run_id()}},
+             fmt::format("run {} is taken over by a new stream", start.run_id()));
+    ++counts_.reconnects;
     Opened opened;
     opened.run = run_;
     opened.resumed = true;
@@ -128,8 +154,14 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Begin(v1::Start start) {
       co_await ActiveRun::Begin(config_, clock_, start, *std::move(launch));
   if (!run.ok()) co_return WithHint(start.target(), run.status());
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
-  spdlog::info("run {} starts: target {}, concurrency {}, timeout {} ms", start.run_id(),
-               start.target().name(), start.options().concurrency(), start.options().timeout_ms());
+  LogEvent(level::info, "run_started",
+           {{"run", start.run_id()},
+            {"target", start.target().name()},
+            {"concurrency", start.options().concurrency()},
+            {"timeout_ms", start.options().timeout_ms()}},
+           fmt::format("run {} starts: target {}, concurrency {}, timeout {} ms", start.run_id(),
+                       start.target().name(), start.options().concurrency(),
+                       start.options().timeout_ms()));
   run_ = *run;
   remains_.reset();
   Spawn(loop_, "run watch", Watch(run_));
@@ -145,7 +177,9 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
     co_await timer.async_wait(kAsTuple);
     run->Tick();
     if (run_ == run && run->orphaned()) {
-      spdlog::warn("run {} is dropped: its coordinator stayed away", run->id());
+      LogEvent(level::warn, "run_dropped", {{"run", run->id()}},
+               fmt::format("run {} is dropped: its coordinator stayed away", run->id()));
+      ++counts_.runs_dropped;
       Drop(run);
     }
   }
@@ -153,10 +187,15 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
 
 void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final) {
   if (run_ != run) return;
+  if (final.has_failed()) {
+    ++counts_.runs_failed;
+  } else {
+    ++(run->executor().cancelled() ? counts_.runs_cancelled : counts_.runs_finished);
+  }
   const uint64_t last_seq =
       final.has_failed() ? final.failed().totals().last_seq() : final.finished().last_seq();
   remains_ = Remains{run->id(), std::move(final), last_seq, clock_.Now() + kRemainsLife};
-  spdlog::info("run {} ended", run->id());
+  LogEnd(run->id(), remains_->final, run->executor().cancelled());
   Drop(run);
 }
 
@@ -171,11 +210,14 @@ void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
     Conclude(run, std::move(*final));
     return;
   }
-  spdlog::warn("run {}: the coordinator's stream is gone", run->id());
+  LogEvent(level::warn, "coordinator_away", {{"run", run->id()}},
+           fmt::format("run {}: the coordinator's stream is gone", run->id()));
 }
 
 void RunKeeper::Drop(const std::shared_ptr<ActiveRun>& run) {
-  if (run_ == run) run_.reset();
+  if (run_ != run) return;
+  counts_.past.Merge(run->counts());
+  run_.reset();
 }
 
 void RunKeeper::ShutDown() {

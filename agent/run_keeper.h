@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/active_run.h"
+#include "agent/agent_counts.h"
 #include "agent/container/container_launcher.h"
 #include "common/clock.h"
 #include "common/net.h"
@@ -58,6 +59,12 @@ class RunKeeper {
   // started for that, and a run is under way.
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target);
 
+  // What happened here; who serves streams and builds counts too.
+  AgentCounts& counts() { return counts_; }
+  const AgentCounts& counts() const { return counts_; }
+  // Null: none is under way.
+  const ActiveRun* run() const { return run_.get(); }
+
   const AgentConfig& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   ContainerLauncher& containers() { return containers_; }
@@ -93,6 +100,7 @@ class RunKeeper {
   std::string opening_;  // id of the run whose target is being started
   std::optional<Remains> remains_;
   std::optional<CachedFacts> cached_facts_;
+  AgentCounts counts_;
   bool shutting_down_ = false;
 };
 

@@ -12,22 +12,27 @@
 #include <future>
 #include <utility>
 
+#include "agent/agent_metrics.h"
 #include "agent/listen_address.h"
 #include "common/grpc_options.h"
 #include "common/grpc_tls.h"
+#include "common/spawn.h"
 
 namespace fetchbench::agent {
 namespace {
 
 // For streams to end by themselves; then they are cancelled.
 constexpr std::chrono::milliseconds kStreamGrace{500};
+// How old the figures of a scrape may be.
+constexpr std::chrono::milliseconds kMetricsInterval{1'000};
 
 }  // namespace
 
 AgentServer::AgentServer(AgentConfig config)
     : loop_("agent-loop"),
       keeper_(std::move(config), clock_, loop_.executor()),
-      service_(keeper_, loop_.executor()) {}
+      service_(keeper_, loop_.executor()),
+      metrics_timer_(loop_.context()) {}
 
 AgentServer::~AgentServer() { Stop(); }
 
@@ -39,8 +44,27 @@ absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(AgentConfig conf
   config.credentials = security->credentials;
   config.no_containers = security->no_containers;
   std::unique_ptr<AgentServer> server(new AgentServer(std::move(config)));
+  if (absl::Status s = server->ServeMetrics(); !s.ok()) return s;
   if (absl::Status s = server->Listen(listen, *security); !s.ok()) return s;
   return server;
+}
+
+absl::Status AgentServer::ServeMetrics() {
+  const std::string& address = keeper_.config().metrics;
+  if (address.empty()) return absl::OkStatus();
+  auto metrics = MetricsServer::Start(address);
+  if (!metrics.ok()) return metrics.status();
+  metrics_ = *std::move(metrics);
+  Spawn(loop_.executor(), "metrics", PublishMetrics());
+  return absl::OkStatus();
+}
+
+Task<> AgentServer::PublishMetrics() {
+  while (!stopping_) {
+    metrics_->Publish(AgentPage(keeper_, clock_));
+    metrics_timer_.expires_after(kMetricsInterval);
+    co_await metrics_timer_.async_wait(kAsTuple);
+  }
 }
 
 absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity& security) {
@@ -92,6 +116,10 @@ void AgentServer::Stop() {
     server_.reset();
     if (!socket_path_.empty()) unlink(socket_path_.c_str());
   }
+  net::post(loop_.context(), [this] {
+    stopping_ = true;
+    metrics_timer_.cancel();
+  });
   loop_.Join();
 }
 

@@ -2,6 +2,7 @@
 
 #include <grpcpp/server.h>
 
+#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "agent/service.h"
 #include "common/clock.h"
 #include "common/io_thread.h"
+#include "common/metrics.h"
 
 namespace fetchbench::agent {
 
@@ -28,6 +30,8 @@ class AgentServer {
 
   // Where it listens, with the port that it got.
   const std::string& address() const { return address_; }
+  // Where Prometheus finds its figures; empty: nowhere.
+  std::string metrics_url() const { return metrics_ ? metrics_->url() : ""; }
 
   // Kills the target, ends the streams, and returns when all is gone; within about a second.
   // Idempotent.
@@ -36,11 +40,16 @@ class AgentServer {
  private:
   explicit AgentServer(AgentConfig config);
   absl::Status Listen(const std::string& listen, const ListenSecurity& security);
+  absl::Status ServeMetrics();
+  Task<> PublishMetrics();
 
   SystemClock clock_;
   IoThread loop_;
   RunKeeper keeper_;
   AgentService service_;
+  std::unique_ptr<MetricsServer> metrics_;  // null: nobody asked for it
+  net::steady_timer metrics_timer_;
+  bool stopping_ = false;  // on the loop
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::string socket_path_;  // to remove at the end; empty for TCP

@@ -17,3 +17,5 @@ pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
 # Debian 13's calls deprecated what is Debian 12's only way.
 target_compile_definitions(PkgConfig::CARES INTERFACE CARES_NO_DEPRECATED)
 pkg_check_modules(IDN2 REQUIRED IMPORTED_TARGET libidn2)
+# Its CMake config file asks for libraries that only static linking needs.
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-pull)

@@ -56,4 +56,14 @@ int64_t Histogram::Quantile(double q) const {
   return max_;
 }
 
+uint64_t Histogram::CountUpTo(int64_t value) const {
+  if (value >= max_) return count_;
+  uint64_t seen = 0;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    if (static_cast<int64_t>(MiddleOf(static_cast<int>(i))) > value) break;
+    seen += buckets_[i];
+  }
+  return seen;
+}
+
 }  // namespace fetchbench

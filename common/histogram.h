@@ -30,6 +30,9 @@ class Histogram {
   // cut to 0..1, where 0 gives min() and 1 gives max(). 0 when empty.
   int64_t Quantile(double q) const;
 
+  // How many values are at most `value`, which is off by kRelativeError at most.
+  uint64_t CountUpTo(int64_t value) const;
+
  private:
   static int BucketOf(uint64_t value);
   static uint64_t MiddleOf(int bucket);

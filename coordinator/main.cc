@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "common/grpc_log.h"
 #include "common/grpc_tls.h"
+#include "common/log.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_command.h"
 #include "coordinator/cli/agents_command.h"
@@ -22,6 +22,8 @@
 #include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/fleet/use_inventory.h"
 #include "coordinator/run/placement.h"
+#include "coordinator/run/run_log.h"
+#include "coordinator/run/run_metrics.h"
 #include "coordinator/run/run_once.h"
 #include "coordinator/targets/target_registry.h"
 #include "coordinator/targets/targets_table.h"
@@ -76,6 +78,19 @@ absl::Status Equip(Options& options) {
   }
 }
 
+// Serves figures for Prometheus from now on, if they were asked for.
+absl::Status ServeMetrics(Options& options) {
+  const bool resumes = options.command == Command::kResume;
+  const std::string& address = resumes ? options.resume.metrics : options.run.metrics;
+  if (address.empty()) return absl::OkStatus();
+  const auto meter = RunMetrics::Start(address);
+  if (!meter.ok()) return meter.status();
+  spdlog::info("metrics are at {}", (*meter)->url());
+  options.run.meter = options.bench.run.meter = options.verify.run.meter = options.resume.meter =
+      *meter;
+  return absl::OkStatus();
+}
+
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
@@ -114,7 +129,7 @@ int main(int argc, char** argv) {
   RequireTls13();
   SendGrpcLog(GrpcLog::kDebug);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("coordinator"));
+  SetUpLog("coordinator", "warn", "text").IgnoreError();
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
   if (!arguments.empty() && arguments[0] == "needs-engine") {
     return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
@@ -127,11 +142,16 @@ int main(int argc, char** argv) {
     Complain(std::string(options.status().message()));
     return static_cast<int>(ExitCode::kUsage);
   }
-  const auto report = [](const std::string& line) { Complain(Harmless(line)); };
-  absl::Status agents_known = UseInventory(*options, ProcessEnvironment(), report);
-  if (agents_known.ok()) agents_known = Equip(*options);
-  if (const absl::Status& s = agents_known; !s.ok()) {
-    Complain(Harmless(std::string(s.message())));
+  const bool resumes = options->command == Command::kResume;
+  const std::string log_format = resumes ? options->resume.log_format : options->run.log_format;
+  SetUpLog("coordinator", resumes ? options->resume.log_level : options->run.log_level, log_format)
+      .IgnoreError();  // both are words that it knows
+  const auto report = [&log_format](const std::string& line) { Complain(log_format, line); };
+  absl::Status ready = UseInventory(*options, ProcessEnvironment(), report);
+  if (ready.ok()) ready = Equip(*options);
+  if (ready.ok()) ready = ServeMetrics(*options);
+  if (!ready.ok()) {
+    Complain(log_format, std::string(ready.message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   try {

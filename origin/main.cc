@@ -1,6 +1,5 @@
 // fetchbench-origin: the simulated web as a program of its own.
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <csignal>
 #include <string>
 
+#include "common/log.h"
 #include "common/spawn.h"
 #include "common/standard_streams.h"
 #include "origin/origin.h"
@@ -49,6 +49,8 @@ void Describe(CLI::App& app, Options& o) {
                "End when standard input ends: in a container there is no parent to watch");
   app.add_option("--log-level", o.log_level, "What goes to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+  app.add_option("--log-format", o.log_format, "text, or json: one object a line")
+      ->check(CLI::IsMember({"text", "json"}));
 }
 
 void ExitWithParent() {
@@ -73,7 +75,7 @@ int Serve(const Options& options) {
   const fetchbench::SystemClock clock;
   auto origin = Origin::Create(options, clock);
   if (!origin.ok()) {
-    spdlog::error("origin: {}", std::string(origin.status().message()));
+    spdlog::error("{}", std::string(origin.status().message()));
     return absl::IsInternal(origin.status()) ? kInternalError : kUsageError;
   }
   const std::string warning = ReachWarning((*origin)->world().addresses());
@@ -87,7 +89,7 @@ int Serve(const Options& options) {
     boost::system::error_code error;
     input.assign(STDIN_FILENO, error);
     if (error) {
-      spdlog::error("origin: --exit-at-eof: standard input: {}", error.message());
+      spdlog::error("--exit-at-eof: standard input: {}", error.message());
       return kUsageError;
     }
     fetchbench::Spawn((*origin)->io().get_executor(), "watching standard input",
@@ -104,7 +106,6 @@ int Serve(const Options& options) {
 
 int main(int argc, char** argv) {
   fetchbench::OpenStandardStreams();
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("origin"));
   CLI::App app("The simulated web: DNS, HTTP and HTTPS for any host name, by a seeded profile.",
                "fetchbench-origin");
   Options options;
@@ -118,7 +119,9 @@ int main(int argc, char** argv) {
     const int code = app.exit(e);
     return code == 0 ? 0 : kUsageError;
   }
-  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  if (!fetchbench::SetUpLog("origin", options.log_level, options.log_format).ok()) {
+    return kUsageError;
+  }
   if (options.exit_with_parent) ExitWithParent();
   return Serve(options);
 }

@@ -27,6 +27,7 @@ struct Options {
   bool exit_with_parent = false;
   bool exit_at_eof = false;  // of standard input
   std::string log_level = "info";
+  std::string log_format = "text";  // or "json"
 };
 
 // The addresses that the options name. InvalidArgument names the option.

@@ -37,7 +37,7 @@ fb_packages() {
           libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev \
           "libboost$boost-dev" "libboost-url$boost-dev" "libboost-json$boost-dev" \
           libssl-dev libc-ares-dev libidn2-dev libsqlite3-dev libsqlitecpp-dev \
-          libcli11-dev libfmt-dev libspdlog-dev libgtest-dev libgmock-dev
+          libcli11-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libgtest-dev libgmock-dev
         ;;
       test) printf '%s\n' curl jq openssl python3 sqlite3 tmux unzip zip ;;
       lint) printf '%s\n' clang clang-format clang-tidy shellcheck jq ;;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "coordinator/ui/text_style.h"
 
 namespace fetchbench::coordinator {
+
+class RunMetrics;
 
 enum class Command {
   kPrintText,
@@ -58,6 +61,9 @@ struct RunOptions {
   std::chrono::milliseconds give_up_after{0};        // without any agent; 0: wait until one returns
   std::chrono::milliseconds linger{0};  // the targets stay so long after the last record
   std::string log_level = "warn";
+  std::string log_format = "text";    // or "json"
+  std::string metrics;                // where Prometheus finds its figures; empty: nowhere
+  std::shared_ptr<RunMetrics> meter;  // who serves them, set by main; null: nobody
 
   // What a container target is made of and gets; 0 and empty: the agent's default.
   std::string image;  // of this reference instead of the one built from the target's folder
@@ -81,6 +87,9 @@ struct ResumeOptions {
   ReportFormat format = ReportFormat::kPretty;
   std::string progress = "auto";
   std::string log_level = "warn";
+  std::string log_format = "text";
+  std::string metrics;
+  std::shared_ptr<RunMetrics> meter;
 };
 
 struct ImportOptions {

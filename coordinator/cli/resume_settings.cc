@@ -39,7 +39,9 @@ std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targ
        [&] { resume.give_up_after = run.give_up_after; }},
       {"--format", "", [&] { resume.format = run.format; }},
       {"--progress", "", [&] { resume.progress = run.progress; }},
-      {"--log-level", "", [&] { resume.log_level = run.log_level; }}};
+      {"--log-level", "", [&] { resume.log_level = run.log_level; }},
+      {"--log-format", "", [&] { resume.log_format = run.log_format; }},
+      {"--metrics", "", [&] { resume.metrics = run.metrics; }}};
   std::vector<Setting> settings;
   for (Setting& setting : RunSettings(options, targets)) {
     const auto mine = std::ranges::find(shared, setting.option, &Shared::option);

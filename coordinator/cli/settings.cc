@@ -330,6 +330,13 @@ void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {
                [&run](const std::string& t) {
                  return SetWord(t, {"error", "warn", "info", "debug"}, run.log_level);
                }});
+  s.push_back({"--log-format", "FORMAT", "",
+               "text (default), or json: each line that standard error gets is one JSON object, "
+               "beside a live display on a terminal.",
+               false, [&run](const std::string& t) {
+                 return SetWord(t, {"text", "json"}, run.log_format);
+               }});
+  s.push_back(MetricsSetting(run));
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targ
 std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targets);
 std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targets);
 
+// metrics_setting.cc.
+Setting MetricsSetting(RunOptions& run);
+
 // The word behind the command, that is no option: RUN of `resume`, TARGET of `run`, `bench`
 // (repeatable) and `verify` (repeatable), FILE of `import-urls`.
 Setting TargetWord(Options& options, const TargetRegistry& targets);

@@ -190,6 +190,15 @@ std::vector<AgentSummary> AgentBoard::Summaries() const {
   return summaries;
 }
 
+AgentTroubles AgentBoard::TotalTroubles() const {
+  AgentTroubles troubles;
+  for (const Agent& a : agents_) {
+    troubles.stalled_us += a.summary.stalled_us;
+    troubles.reconnects += a.summary.reconnects;
+  }
+  return troubles;
+}
+
 Cost AgentBoard::TotalCost() const {
   Cost cost;
   for (const Agent& a : agents_) {

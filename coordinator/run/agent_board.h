@@ -14,6 +14,12 @@
 
 namespace fetchbench::coordinator {
 
+// What befell the agents of a run, summed up.
+struct AgentTroubles {
+  int64_t stalled_us = 0;
+  uint64_t reconnects = 0;
+};
+
 // What is known of each agent of a run, for the display and the summary. Pure bookkeeping: told
 // what happened, asked for rows. Belongs to the control loop.
 class AgentBoard {
@@ -49,6 +55,7 @@ class AgentBoard {
 
   std::vector<AgentProgress> Rows(SteadyTime now);
   std::vector<AgentSummary> Summaries() const;
+  AgentTroubles TotalTroubles() const;
   Cost TotalCost() const;  // without coordinator_cpu_us
 
  private:

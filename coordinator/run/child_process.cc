@@ -14,19 +14,23 @@
 #include <thread>
 #include <utility>
 
+#include "common/log.h"
 #include "common/status_util.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
 constexpr size_t kMaxReadinessBytes = 4096;
+constexpr size_t kMaxLogLineBytes = 16 << 10;
+constexpr size_t kMaxLogBytesAtOnce = 256 << 10;
 constexpr int kExecFailed = 127;
 constexpr int kUsageExitStatus = 2 << 8;  // as waitpid gives it
 
 using Milliseconds = std::chrono::milliseconds;
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void BecomeChild(pid_t parent, int output, const cpu_set_t* cpus, char* const* argv) {
+[[noreturn]] void BecomeChild(pid_t parent, int output, int log, const cpu_set_t* cpus,
+                              char* const* argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kExecFailed);  // the parent died before prctl
   setpgid(0, 0);                                // Ctrl-C is for us; we tell it what to do
@@ -38,6 +42,7 @@ using Milliseconds = std::chrono::milliseconds;
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
   execv(argv[0], argv);
   _exit(kExecFailed);
 }
@@ -60,8 +65,14 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>&
     return FromErrno(errno, fmt::format("cannot start {}", arguments[0]));
   }
   std::array<int, 2> pipe_ends{};
+  std::array<int, 2> log_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return FromErrno(errno, "cannot make a pipe");
-  fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+  if (pipe2(log_ends.data(), O_CLOEXEC) != 0) {
+    const int error = errno;
+    for (const int fd : pipe_ends) close(fd);
+    return FromErrno(error, "cannot make a pipe");
+  }
+  for (const int fd : {pipe_ends[0], log_ends[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -71,31 +82,37 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>&
   for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) BecomeChild(parent, pipe_ends[1], cpus.empty() ? nullptr : &set, argv.data());
+  if (pid == 0)
+    BecomeChild(parent, pipe_ends[1], log_ends[1], cpus.empty() ? nullptr : &set, argv.data());
   const int fork_error = errno;
-  close(pipe_ends[1]);
+  for (const int fd : {pipe_ends[1], log_ends[1]}) close(fd);
   if (pid < 0) {
-    close(pipe_ends[0]);
+    for (const int fd : {pipe_ends[0], log_ends[0]}) close(fd);
     return FromErrno(fork_error, fmt::format("cannot start {}", arguments[0]));
   }
-  return ChildProcess(pid, pipe_ends[0], std::filesystem::path(arguments[0]).filename().string());
+  return ChildProcess(pid, pipe_ends[0], log_ends[0],
+                      std::filesystem::path(arguments[0]).filename().string());
 }
 
-ChildProcess::ChildProcess(pid_t pid, int output, std::string name)
-    : pid_(pid), output_(output), name_(std::move(name)) {}
+ChildProcess::ChildProcess(pid_t pid, int output, int log, std::string name)
+    : pid_(pid), output_(output), log_(log), name_(std::move(name)) {}
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
+      log_(std::exchange(other.log_, -1)),
       name_(std::move(other.name_)),
       line_(std::move(other.line_)),
+      log_text_(std::move(other.log_text_)),
       ended_(std::move(other.ended_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(output_, other.output_);
+  std::swap(log_, other.log_);
   std::swap(name_, other.name_);
   std::swap(line_, other.line_);
+  std::swap(log_text_, other.log_text_);
   std::swap(ended_, other.ended_);
   return *this;
 }
@@ -105,10 +122,40 @@ ChildProcess::~ChildProcess() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
+  if (log_ >= 0) {
+    PassOnLog();
+    if (!log_text_.empty()) LogChildLine(log_text_);
+    close(log_);
+  }
   if (output_ >= 0) close(output_);
 }
 
+void ChildProcess::PassOnLog() {
+  std::array<char, 4096> part{};
+  // So much at a time: what a child that writes without end has to say must not hold us up.
+  for (size_t taken = 0; taken < kMaxLogBytesAtOnce;) {
+    const ssize_t n = read(log_, part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    log_text_.append(part.data(), static_cast<size_t>(n));
+    taken += static_cast<size_t>(n);
+    PassOnLines();
+  }
+}
+
+void ChildProcess::PassOnLines() {
+  size_t begin = 0;
+  for (size_t end = 0; (end = log_text_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    LogChildLine(std::string_view(log_text_).substr(begin, end - begin));
+  }
+  log_text_.erase(0, begin);
+  if (log_text_.size() < kMaxLogLineBytes) return;
+  LogChildLine(log_text_);
+  log_text_.clear();
+}
+
 std::optional<std::string> ChildProcess::Ended() {
+  PassOnLog();
   if (ended_) return ended_;
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) == pid_) ended_ = EndInWords(status);
@@ -116,6 +163,7 @@ std::optional<std::string> ChildProcess::Ended() {
 }
 
 absl::StatusOr<std::optional<std::string>> ChildProcess::PollReadiness() {
+  PassOnLog();
   std::array<char, 256> part{};
   while (line_.size() < kMaxReadinessBytes) {
     const ssize_t n = read(output_, part.data(), part.size());
@@ -147,6 +195,7 @@ void ChildProcess::Stop(Milliseconds limit) {
   kill(pid_, SIGKILL);
   int status = 0;
   if (waitpid(pid_, &status, 0) == pid_) ended_ = EndInWords(status);
+  PassOnLog();
 }
 
 }  // namespace fetchbench::coordinator

@@ -16,8 +16,8 @@ namespace fetchbench::coordinator {
 std::string ProgramFolder();
 
 // A sibling program started by this one, that says on one line of its standard output when it is
-// ready. Its standard error is ours, its standard input empty. It dies with the thread that started
-// it (PR_SET_PDEATHSIG), and with this object. One thread.
+// ready. Its standard error is a log, whose lines join ours; its standard input is empty. It dies
+// with the thread that started it (PR_SET_PDEATHSIG), and with this object. One thread.
 class ChildProcess {
  public:
   // Runs `arguments` (the first is the program's path), on `cpus` unless empty.
@@ -31,6 +31,10 @@ class ChildProcess {
   // first. Does not block.
   absl::StatusOr<std::optional<std::string>> PollReadiness();
 
+  // Hands on what it has logged. Every other call does too; a child whose log nobody takes for long
+  // would wait. Does not block.
+  void PassOnLog();
+
   // How it ended, in words ("exit code 1", "signal 9"), if it has. Does not block.
   std::optional<std::string> Ended();
 
@@ -41,12 +45,15 @@ class ChildProcess {
   const std::string& name() const { return name_; }
 
  private:
-  ChildProcess(pid_t pid, int output, std::string name);
+  ChildProcess(pid_t pid, int output, int log, std::string name);
+  void PassOnLines();
 
   pid_t pid_ = -1;
   int output_ = -1;
+  int log_ = -1;
   std::string name_;
-  std::string line_;  // of its output, so far
+  std::string line_;      // of its output, so far
+  std::string log_text_;  // what is no whole line yet
   std::optional<std::string> ended_;
 };
 

@@ -15,7 +15,8 @@
 #include "common/standard_streams.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
-#include "coordinator/ui/human_numbers.h"
+#include "coordinator/run/run_log.h"
+#include "coordinator/run/run_metrics.h"
 #include "coordinator/ui/report_writer.h"
 
 namespace fetchbench::coordinator {
@@ -118,6 +119,7 @@ absl::Status RunController::Begin() {
   auto journal = RunJournal::Begin(*std::move(folder), clock_, identity_, options_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
+  LogRunBegins(options_, identity_.run_id, /*resumed=*/false);
   return StartAnew();
 }
 
@@ -129,6 +131,7 @@ Task<absl::Status> RunController::TakeUp() {
                                   taken_up_->down_since_us);
   if (!journal.ok()) co_return journal.status();
   journal_ = *std::move(journal);
+  LogRunBegins(options_, identity_.run_id, /*resumed=*/true);
   if (list_loaded) co_return co_await GoOn();
   // Nothing was fetched yet: the list, which is a file, is read from its beginning.
   display_.Log(fmt::format("Run {} had not read its list: it begins anew.", identity_.run_id));
@@ -156,12 +159,7 @@ Task<absl::Status> RunController::GoOn() {
   if (!stored.ok()) co_return stored.status();
   journal_->NotDownBefore(stored->last_end_us);
   const IndexSet recorded = stored->recorded;
-  display_.Log(fmt::format(
-      "Resuming run {}: {} of {} URLs have their record{}.", identity_.run_id,
-      Grouped(recorded.count()), Grouped(state.urls),
-      stored->cut_short == 0
-          ? ""
-          : fmt::format("; {} that were cut short get another turn", Grouped(stored->cut_short))));
+  display_.Log(ResumingInWords(identity_.run_id, recorded.count(), state.urls, stored->cut_short));
   if (absl::Status s = CreateEngine(*std::move(stored)); !s.ok()) co_return s;
   co_return co_await intake_.Reopen(journal_->folder().File("urls.spool"), state.urls,
                                     state.invalid, recorded);
@@ -198,7 +196,9 @@ Task<absl::Status> RunController::MakeReady() {
   // All that was left to do for an earlier session was to sum up.
   const ResumeState& state = journal_->state();
   if (state.list_loaded && engine_->committed() == state.urls) co_return absl::OkStatus();
+  const SteadyTime before = clock_.Now();
   absl::Status status = co_await stage_->SetUp();
+  if (options_.meter) options_.meter->SetUp(clock_.Now() - before);
   // Stopped meanwhile, by the user, a full disk or a reader that had enough.
   if (status.ok() && !Stopped()) status = co_await ConnectAgents();
   std::function<bool()> stopped = [this] { return Stopped(); };
@@ -220,11 +220,8 @@ Task<absl::Status> RunController::ConnectAgents() {
                   const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
   }
   engine_->Connect(stage_->agents(), same_clock, start, release);
-  const size_t agents = stage_->agents().size();
-  if (agents > 1) {
-    display_.Log(fmt::format("Concurrency: {} for each of {} agents, {} in total.",
-                             options_.concurrency, agents,
-                             uint64_t{options_.concurrency} * agents));
+  if (const size_t agents = stage_->agents().size(); agents > 1) {
+    display_.Log(ConcurrencyInWords(options_.concurrency, agents));
   }
   const absl::Status connected =
       co_await RunEngine::WaitConnected(engine_, options_.connect_timeout, stage_->reached());
@@ -302,8 +299,10 @@ Task<> RunController::ShowProgress() {
     auto [error] = co_await progress_timer_.async_wait(kAsTuple);
     if (error || over_) co_return;
     if (journal_) journal_->SignOfLife();
+    if (stage_) stage_->PassOnLogs();
     if (!engine_) continue;
     WatchLocalAgent();
+    if (options_.meter) options_.meter->Update(*engine_, stage_->preparing(), clock_.Now());
     if (display_.Due(clock_.Now())) display_.Update(Snapshot(), clock_.Now());
   }
 }
@@ -337,6 +336,7 @@ absl::Status RunController::Print(const Summary& summary) const {
 Task<ExitCode> RunController::GiveUp(absl::Status error) {
   engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
   co_await RunEngine::WaitEnd(engine_);
+  if (options_.meter) options_.meter->Ended(*engine_, RunEnd::kIncomplete);
   const absl::Status closed = co_await RunEngine::CloseStore(engine_, false);
   if (!closed.ok()) spdlog::error("{}", std::string(closed.message()));
   co_return Report(error);
@@ -345,7 +345,7 @@ Task<ExitCode> RunController::GiveUp(absl::Status error) {
 ExitCode RunController::Report(const absl::Status& error) {
   result_.error = error;
   display_.Finish(LastFrame::kKeep);
-  display_.Log("coordinator: " + std::string(error.message()));
+  Complain(display_, options_, std::string(error.message()));
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error);
   return usage ? ExitCode::kUsage : ExitCode::kInternalError;
 }
@@ -372,6 +372,8 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   // All records are there, but their file is not whole.
   if (store_failed && end.end == RunEnd::kComplete) end.end = RunEnd::kIncomplete;
   const Summary summary = Summarise(Parts(), end, std::move(origin));
+  if (options_.meter) options_.meter->Ended(*engine_, summary.end);
+  LogRunEnds(summary);
   if (absl::Status s = WriteResults(Parts(), summary); !s.ok()) {
     spdlog::error("{}", std::string(s.message()));
     if (end.error.ok()) end.error = s;
@@ -379,7 +381,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   }
   display_.Update(Snapshot(), clock_.Now());
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
-  if (!end.error.ok()) display_.Log("coordinator: " + std::string(end.error.message()));
+  if (!end.error.ok()) Complain(display_, options_, std::string(end.error.message()));
   signals_.clear();  // from here on Ctrl-C ends the program as it would end any other
   result_.error = end.error;
   result_.summary = summary;
@@ -387,7 +389,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const absl::Status printed = print ? Print(summary) : absl::OkStatus();
   SayHowToGoOn(summary, print);
   if (!printed.ok()) {
-    display_.Log("coordinator: standard output: " + std::string(printed.message()));
+    Complain(display_, options_, "standard output: " + std::string(printed.message()));
     co_return ExitCode::kInternalError;
   }
   if (store_failed) co_return ExitCode::kInternalError;

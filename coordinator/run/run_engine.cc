@@ -151,7 +151,9 @@ bool RunEngine::FeedOne(AgentIndex agent) {
 
 void RunEngine::OnStarted(AgentIndex agent, const v1::Started& started,
                           const absl::flat_hash_set<uint64_t>& held) {
+  const bool again = roster_.board().ever_started(agent);
   roster_.board().Started(agent, started, clock_.WallUs());
+  LogAgentHere(roster_.board().name(agent), started, again);
   if (book_) book_->AgentBack(agent, held);
   roster_.Wake();
 }
@@ -199,10 +201,7 @@ void RunEngine::OnFinished(AgentIndex agent, const v1::Finished& finished) {
 
 void RunEngine::OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last) {
   roster_.board().Failed(agent, why, last);
-  spdlog::error("agent {} gave up: {}", roster_.board().name(agent), std::string(why.message()));
-  if (!last.target_stderr().empty()) {
-    spdlog::error("last words of its target: {}", last.target_stderr());
-  }
+  LogAgentFailed(roster_.board().name(agent), why, last);
   if (book_) book_->AgentGone(agent);
   roster_.Wake();
   FeedAll();
@@ -212,10 +211,7 @@ void RunEngine::OnFailed(AgentIndex agent, const absl::Status& why, const v1::Fa
 void RunEngine::OnAway(AgentIndex agent, const absl::Status& why) {
   const bool first = roster_.board().state(agent) == AgentState::kRunning;
   roster_.board().Away(agent, why);
-  if (first) {
-    spdlog::warn("agent {} is away, trying again: {}", roster_.board().name(agent),
-                 std::string(why.message()));
-  }
+  if (first) LogAgentAway(roster_.board().name(agent), why);
   if (book_) book_->AgentAway(agent, clock_.Now());
   CheckEnd();
 }
@@ -301,9 +297,9 @@ Task<> RunEngine::Tick(std::shared_ptr<RunEngine> self) {
     if (self->book_ && !self->sessions_ending_) {
       for (const AgentIndex agent : self->book_->Tick(now)) {
         self->roster_.board().Lost(agent, "away past the grace period");
-        spdlog::error("agent {} stayed away: its URLs go to others",
-                      self->roster_.board().name(agent));
+        LogAgentLost(self->roster_.board().name(agent));
       }
+      self->moved_.Look(*self->book_, self->roster_.board());
       self->FeedAll();
       self->WatchSolitude(now);
     }

@@ -19,6 +19,7 @@
 #include "coordinator/run/commit_pipe.h"
 #include "coordinator/run/lease_book.h"
 #include "coordinator/run/record_stream.h"
+#include "coordinator/run/run_log.h"
 #include "coordinator/run/stored_records.h"
 #include "coordinator/summary/aggregator.h"
 #include "coordinator/summary/summary.h"
@@ -146,6 +147,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   std::vector<uint64_t> known_by_agent_;
   AgentRoster roster_;
   std::unique_ptr<LeaseBook> book_;
+  MovedUrls moved_;
   std::vector<std::function<void()>> waiting_for_room_;
   Wakeup end_;
   Wakeup tick_;

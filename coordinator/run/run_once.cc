@@ -12,15 +12,15 @@
 #include <utility>
 
 #include "common/clock.h"
-#include "common/standard_streams.h"
+#include "common/log.h"
 #include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_controller.h"
+#include "coordinator/run/run_log.h"
 #include "coordinator/run/take_up_run.h"
 #include "coordinator/ui/log_sink.h"
 #include "coordinator/ui/progress_display.h"
 #include "coordinator/ui/terminal.h"
-#include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -40,29 +40,45 @@ namespace {
 // While it lives, log lines go through the display.
 class LogThroughDisplay {
  public:
-  LogThroughDisplay(ProgressDisplay& display, const std::string& level)
-      : before_(spdlog::default_logger()) {
+  LogThroughDisplay(ProgressDisplay& display, const RunOptions& options)
+      : display_(display), before_(spdlog::default_logger()) {
     auto logger =
         std::make_shared<spdlog::logger>("coordinator", std::make_shared<DisplayLogSink>(display));
-    logger->set_level(spdlog::level::from_str(level));
-    logger->set_pattern("coordinator: %l: %v");
+    logger->set_level(spdlog::level::from_str(options.log_level));
+    const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kText);
+    logger->set_formatter(MakeLogFormatter(format, kLogPattern));
+    if (format == LogFormat::kJson) {
+      display_.SetLineFormat(
+          [](std::string_view text) { return JsonLogLine("coordinator", "info", text); });
+    }
     spdlog::set_default_logger(std::move(logger));
   }
-  ~LogThroughDisplay() { spdlog::set_default_logger(before_); }
+  ~LogThroughDisplay() {
+    spdlog::set_default_logger(before_);
+    display_.SetLineFormat(nullptr);
+  }
   LogThroughDisplay(const LogThroughDisplay&) = delete;
   LogThroughDisplay& operator=(const LogThroughDisplay&) = delete;
 
  private:
+  ProgressDisplay& display_;
   std::shared_ptr<spdlog::logger> before_;
 };
+
+// Who reads JSON wants no lines of progress between, unless he asks for them.
+ProgressMode ModeOf(const RunOptions& options, const Terminal& terminal) {
+  const ProgressMode mode = *ParseProgressMode(options.progress, terminal);
+  const bool chosen = options.progress != "auto" || mode == ProgressMode::kTerminal;
+  return options.log_format == "json" && !chosen ? ProgressMode::kNone : mode;
+}
 
 RunResult RunOrResume(const RunOptions& options, RunPresentation presentation,
                       std::optional<TakenUpRun> taken_up) {
   Terminal terminal(STDERR_FILENO, ProcessEnvironment());
-  ProgressDisplay display(terminal, *ParseProgressMode(options.progress, terminal));
+  ProgressDisplay display(terminal, ModeOf(options, terminal));
   const TextStyle stdout_style = Terminal(STDOUT_FILENO, ProcessEnvironment()).Style();
   const SystemClock clock;
-  const LogThroughDisplay log(display, options.log_level);
+  const LogThroughDisplay log(display, options);
   const std::vector<int> cpus = AllowedCpus();
   net::io_context loop(1);
   RunController controller(loop, options, clock, display, stdout_style, std::move(presentation),
@@ -93,9 +109,7 @@ RunResult ResumeOnce(const ResumeOptions& options, const TargetRegistry& targets
   }
   const bool usage = absl::IsNotFound(result.error) || absl::IsFailedPrecondition(result.error);
   result.code = usage ? ExitCode::kUsage : ExitCode::kInternalError;
-  WriteText(STDERR_FILENO,
-            fmt::format("coordinator: {}\n", Harmless(std::string(result.error.message()))))
-      .IgnoreError();
+  Complain(options.log_format, std::string(result.error.message()));
   return result;
 }
 

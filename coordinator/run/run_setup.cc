@@ -64,6 +64,10 @@ std::vector<std::string> OriginArguments(const RunOptions& options) {
           fmt::format("{}", options.seed),
           "--control",
           "127.0.0.1:0",
+          "--log-level",
+          options.log_level,
+          "--log-format",
+          options.log_format,
           "--exit-with-parent"};
 }
 
@@ -147,8 +151,8 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 }
 
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
-                                                 const Placement& placement, std::string log_level,
-                                                 Stopped stopped) {
+                                                 const Placement& placement,
+                                                 const RunOptions& options, Stopped stopped) {
   // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
   std::string folder = TemporaryFolder();
   constexpr size_t kLongestTemporary = 60;
@@ -163,7 +167,9 @@ Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                      fmt::format("unix:{}/agent", folder),
                                      "--exit-with-parent",
                                      "--log-level",
-                                     log_level};
+                                     options.log_level,
+                                     "--log-format",
+                                     options.log_format};
   if (!placement.target.empty()) {
     arguments.insert(arguments.end(), {"--target-cpus", CpuListText(placement.target), "--cpus",
                                        CpuListText(placement.others)});

@@ -57,8 +57,8 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
                                             const Placement& placement, std::string run_id,
                                             std::string run_folder, Stopped stopped);
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
-                                                 const Placement& placement, std::string log_level,
-                                                 Stopped stopped);
+                                                 const Placement& placement,
+                                                 const RunOptions& options, Stopped stopped);
 
 // What every agent is told. `target` as it was prepared; `web` is null with the real one. Pure.
 v1::Start MakeStart(const std::string& run_id, const RunOptions& options,

@@ -9,6 +9,7 @@
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
+#include "coordinator/run/run_log.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -63,8 +64,7 @@ Task<absl::Status> RunStage::StartAgents() {
   if (agents_.empty()) {
     placement_ = Place(AllowedCpus());
     PinThisThread(placement_.others);
-    auto agent =
-        co_await StartLocalAgent(loop_, placement_, options_.log_level, events_.interrupted);
+    auto agent = co_await StartLocalAgent(loop_, placement_, options_, events_.interrupted);
     if (!agent.ok()) co_return agent.status();
     local_agent_.emplace(*std::move(agent));
     agents_ = {{.address = local_agent_->address(), .name = "local"}};
@@ -172,8 +172,10 @@ void RunStage::ShowPrepare(size_t agent, const v1::PrepareProgress& progress) {
   if (progress.send_context()) {
     events_.say(fmt::format("Building {} on {}; the first time takes minutes.",
                             options_.target.name, row.name));
+    LogBuildBegins(row.name, options_.target.name);
   }
-  spdlog::info("agent {}: {}", row.name, progress.message());
+  if (progress.ready()) LogPrepared(row.name, options_.target.name, progress.facts());
+  spdlog::debug("agent {}: {}", row.name, progress.message());
 }
 
 Task<absl::Status> RunStage::BeginRun(std::string session_id, LoadedList& list) {
@@ -201,6 +203,11 @@ Task<std::optional<OriginSummary>> RunStage::AskOrigin(std::string session_id) {
     co_return std::nullopt;
   }
   co_return *std::move(summary);
+}
+
+void RunStage::PassOnLogs() {
+  if (local_agent_) local_agent_->process().PassOnLog();
+  if (web_ && web_->process) web_->process->PassOnLog();
 }
 
 std::optional<std::string> RunStage::LocalAgentEnd() {

@@ -53,6 +53,8 @@ class RunStage {
   const std::vector<AgentEndpoint>& agents() const { return agents_; }
   // The agents that have said something, good or bad.
   const std::vector<bool>& reached() const { return reached_; }
+  // What our own agent and web have logged goes where our log goes.
+  void PassOnLogs();
   // Why there is no hope for our own agent; empty: it lives, or there is none.
   std::optional<std::string> LocalAgentEnd();
 

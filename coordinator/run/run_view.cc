@@ -82,6 +82,20 @@ std::string DegradedInWords(const std::vector<AgentSummary>& agents) {
   return words;
 }
 
+std::string ResumingInWords(const std::string& run_id, uint64_t recorded, uint64_t urls,
+                            uint64_t cut_short) {
+  const std::string again =
+      cut_short == 0 ? ""
+                     : fmt::format("; {} that were cut short get another turn", Grouped(cut_short));
+  return fmt::format("Resuming run {}: {} of {} URLs have their record{}.", run_id,
+                     Grouped(recorded), Grouped(urls), again);
+}
+
+std::string ConcurrencyInWords(uint32_t each, size_t agents) {
+  return fmt::format("Concurrency: {} for each of {} agents, {} in total.", each, agents,
+                     uint64_t{each} * agents);
+}
+
 ExitCode ExitCodeOf(const absl::Status& error, RunEnd end, bool begun) {
   if (!error.ok()) {
     switch (error.code()) {

@@ -32,6 +32,11 @@ class ProgressView {
 // Names what befell the agents and how many URLs moved; empty: nothing did. Pure.
 std::string DegradedInWords(const std::vector<AgentSummary>& agents);
 
+// What is said of a run that is gone on with, and of one with several agents. Pure.
+std::string ResumingInWords(const std::string& run_id, uint64_t recorded, uint64_t urls,
+                            uint64_t cut_short);
+std::string ConcurrencyInWords(uint32_t each, size_t agents);
+
 // `begun`: targets were being prepared at least.
 ExitCode ExitCodeOf(const absl::Status& error, RunEnd end, bool begun);
 

@@ -101,6 +101,8 @@ RunOptions OptionsOfResumed(const ResumeState& state, const ResumeOptions& given
   options.log_level = given.log_level;
   options.credentials.default_place = given.credentials.default_place;
   if (!given.credentials.named.empty()) options.credentials.named = given.credentials.named;
+  options.log_format = given.log_format;
+  options.meter = given.meter;
   options.origin = given.origin.value_or(options.origin);
   options.give_up_after = given.give_up_after.value_or(options.give_up_after);
   options.connect_timeout = given.connect_timeout.value_or(options.connect_timeout);

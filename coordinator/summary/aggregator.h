@@ -49,6 +49,7 @@ class Aggregator {
   uint64_t body_bytes() const { return body_bytes_; }
   const StatusClasses& classes() const { return classes_; }
   const OutcomeCounts& outcomes() const { return outcomes_; }
+  const Histogram& durations_us() const { return all_; }  // of the timed records
   // Quantile of all timed durations; about 20 microseconds a call.
   int64_t DurationQuantileUs(double q) const { return all_.Quantile(q); }
 

@@ -21,7 +21,7 @@ class DisplayLogSink final : public spdlog::sinks::base_sink<std::mutex> {
     formatter_->format(message, line);
     std::string_view text(line.data(), line.size());
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-    display_.Log(text);
+    display_.LogLine(text);
   }
   void flush_() override {}
 

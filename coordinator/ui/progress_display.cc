@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "coordinator/ui/text.h"
 
@@ -63,9 +64,20 @@ void ProgressDisplay::Update(const ProgressSnapshot& snapshot, SteadyTime now) {
   }
 }
 
+void ProgressDisplay::SetLineFormat(std::function<std::string(std::string_view)> format) {
+  const std::lock_guard lock(mutex_);
+  line_format_ = std::move(format);
+}
+
 void ProgressDisplay::Log(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  WriteLine(HarmlessLines(text, !terminal_.Style().utf8));
+  const std::string line = line_format_ ? line_format_(text) : std::string(text);
+  WriteLine(HarmlessLines(line, !terminal_.Style().utf8));
+}
+
+void ProgressDisplay::LogLine(std::string_view line) {
+  const std::lock_guard lock(mutex_);
+  WriteLine(HarmlessLines(line, !terminal_.Style().utf8));
 }
 
 void ProgressDisplay::WriteLine(std::string_view line) {

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "common/clock.h"
@@ -46,6 +48,10 @@ class ProgressDisplay {
   void Update(const ProgressSnapshot& snapshot, SteadyTime now);
   // One line (or several, parted by '\n') above the display, in every mode; made harmless first.
   void Log(std::string_view text);
+  // What Log() makes a line of its text with, where all lines must look alike: a log in JSON.
+  void SetLineFormat(std::function<std::string(std::string_view)> format);
+  // As Log(), of a line that looks as it should.
+  void LogLine(std::string_view line);
   // Shows the last snapshot of Update() once more (plain: as a line), gives the terminal back and
   // ends the display. Log() still works afterwards, Update() does nothing.
   void Finish(LastFrame last_frame);
@@ -61,6 +67,7 @@ class ProgressDisplay {
   std::optional<SteadyTime> last_shown_;
   std::optional<ProgressSnapshot> last_;
   uint64_t lost_lines_ = 0;
+  std::function<std::string(std::string_view)> line_format_;
 };
 
 }  // namespace fetchbench::coordinator

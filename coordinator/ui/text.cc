@@ -11,45 +11,6 @@
 namespace fetchbench::coordinator {
 namespace {
 
-struct Character {
-  char32_t code = 0;
-  size_t bytes = 1;
-  bool valid = false;  // else one byte that is not UTF-8
-};
-
-// The first character of `text`, which is not empty. Strict: no overlong forms, no surrogates.
-Character Decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return {first, 1, true};
-  size_t length = 0;
-  char32_t code = 0;
-  char32_t smallest = 0;
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2, code = first & 0x1F, smallest = 0x80;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3, code = first & 0x0F, smallest = 0x800;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4, code = first & 0x07, smallest = 0x10000;
-  }
-  if (length == 0 || text.size() < length) return {first, 1, false};
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {first, 1, false};
-    code = (code << 6) | (byte(i) & 0x3F);
-  }
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (code < smallest || code > 0x10FFFF || surrogate) return {first, 1, false};
-  return {code, length, true};
-}
-
-// Would move the cursor, start an escape sequence, break the line or turn its direction around.
-bool IsDangerous(char32_t c) {
-  if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
-  if (c == 0x061C || c == 0x200E || c == 0x200F) return true;  // direction marks
-  if (c >= 0x2028 && c <= 0x202E) return true;                 // separators, embeddings, overrides
-  return c >= 0x2066 && c <= 0x2069;                           // isolates
-}
-
 // Character widths as glibc knows them, of Unicode's own locale: the process's may not be UTF-8.
 class UnicodeLocale {
  public:
@@ -67,7 +28,7 @@ class UnicodeLocale {
   locale_t previous_ = nullptr;
 };
 
-int WidthOf(const Character& c) {
+int WidthOf(const Utf8Character& c) {
   if (!c.valid || c.code < 0x80) return 1;
   const UnicodeLocale locale;
   const int width = wcwidth(static_cast<wchar_t>(c.code));
@@ -83,28 +44,11 @@ size_t ColourSequence(std::string_view text) {
 
 }  // namespace
 
-std::string Harmless(std::string_view text, bool ascii) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const Character c = Decode(text);
-    if (!c.valid || (c.code < 0x80 && IsDangerous(c.code))) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
-    } else if (IsDangerous(c.code) || (ascii && c.code >= 0x80)) {
-      out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(c.code));
-    } else {
-      out += text.substr(0, c.bytes);
-    }
-    text.remove_prefix(c.bytes);
-  }
-  return out;
-}
-
 std::string ValidUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Character c = Decode(text);
+    const Utf8Character c = DecodeUtf8(text);
     out += c.valid ? text.substr(0, c.bytes) : std::string_view("\xEF\xBF\xBD");
     text.remove_prefix(c.bytes);
   }
@@ -118,7 +62,7 @@ int DisplayWidth(std::string_view text) {
       text.remove_prefix(colour);
       continue;
     }
-    const Character c = Decode(text);
+    const Utf8Character c = DecodeUtf8(text);
     width += WidthOf(c);
     text.remove_prefix(c.bytes);
   }
@@ -138,7 +82,7 @@ std::string CutTo(std::string_view text, int columns, bool utf8) {
       text.remove_prefix(colour);
       continue;
     }
-    const Character c = Decode(text);
+    const Utf8Character c = DecodeUtf8(text);
     width += WidthOf(c);
     if (!cut && width > room) {
       cut = true;
@@ -178,7 +122,7 @@ std::vector<std::string> WrapWords(std::string_view text, int columns) {
     while (DisplayWidth(line) > columns) {  // one word longer than a line: broken where it must be
       size_t bytes = 0;
       for (int width = 0; bytes < line.size();) {
-        const Character c = Decode(std::string_view(line).substr(bytes));
+        const Utf8Character c = DecodeUtf8(std::string_view(line).substr(bytes));
         width += WidthOf(c);
         if (width > columns && bytes > 0) break;
         bytes += c.bytes;

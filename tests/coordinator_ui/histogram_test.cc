@@ -90,6 +90,21 @@ TEST(HistogramTest, MergingGivesTheSameAsAddingToOne) {
   for (int i = 0; i <= 100; ++i) EXPECT_EQ(left.Quantile(i / 100.0), one.Quantile(i / 100.0));
 }
 
+TEST(HistogramTest, CountsTheValuesUpToABound) {
+  Histogram h;
+  EXPECT_EQ(h.CountUpTo(1'000), 0);
+  for (const int64_t value : {0, 7, 200, 5'000, 1'000'000}) h.Add(value);
+  EXPECT_EQ(h.CountUpTo(-1), 0);
+  EXPECT_EQ(h.CountUpTo(0), 1);
+  EXPECT_EQ(h.CountUpTo(6), 1);
+  EXPECT_EQ(h.CountUpTo(7), 2);
+  EXPECT_EQ(h.CountUpTo(4'900), 3);
+  EXPECT_EQ(h.CountUpTo(5'100), 4);
+  EXPECT_EQ(h.CountUpTo(999'999), 4);
+  EXPECT_EQ(h.CountUpTo(1'000'000), 5);
+  EXPECT_EQ(h.CountUpTo(std::numeric_limits<int64_t>::max()), 5);
+}
+
 TEST(HistogramTest, ExtremeValuesAndQuantilesStayInRange) {
   Histogram h;
   h.Add(-5);

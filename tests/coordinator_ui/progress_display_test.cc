@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <boost/json.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
 
+#include "common/log.h"
 #include "coordinator/ui/log_sink.h"
 #include "fake_screen.h"
 #include "pseudo_terminal.h"
@@ -131,6 +133,33 @@ TEST_F(ProgressDisplayTest, LogRecordsGoThroughTheDisplay) {
   logger.warn("agent {} is slow", 7);
   screen_.Feed(Read());
   EXPECT_EQ(screen_.Lines()[0], "[warning] agent 7 is slow");
+}
+
+TEST_F(ProgressDisplayTest, JsonLinesStandWholeAboveTheDisplay) {
+  FakeScreen wide(1'000, 24);
+  const PseudoTerminal pty(1'000, 24);
+  Terminal terminal(pty.slave(), FakeEnvironment({{"TERM", "xterm"}, {"NO_COLOR", "1"}}));
+  ProgressDisplay display(terminal, ProgressMode::kTerminal);
+  display.SetLineFormat([](std::string_view text) { return JsonLogLine("test", "info", text); });
+  display.Update(SampleSnapshot(1), start_);
+  const auto before = spdlog::default_logger();
+  auto logger = std::make_shared<spdlog::logger>("test", std::make_shared<DisplayLogSink>(display));
+  logger->set_formatter(MakeLogFormatter(LogFormat::kJson, "", {{"run", "r"}}));
+  spdlog::set_default_logger(logger);
+  LogEvent(spdlog::level::warn, "agent_away", {{"agent", "a"}}, "h\xc3\xa9\x1b[2J\nlast");
+  LogChildLine(R"({"program":"agent","message":"of a child"})");
+  display.Log("said beside");
+  spdlog::set_default_logger(before);
+  display.Update(SampleSnapshot(1), start_ + milliseconds(200));
+  wide.Feed(pty.Read());
+  const std::vector<std::string> lines = wide.Lines();
+  ASSERT_GT(lines.size(), 3);
+  const std::vector<std::string> messages{"h\xc3\xa9\x1b[2J\nlast", "of a child", "said beside"};
+  for (size_t i = 0; i < messages.size(); ++i) {
+    EXPECT_EQ(boost::json::parse(lines[i]).at("message").as_string(), messages[i]) << lines[i];
+  }
+  EXPECT_EQ(wide.unknown(), 0);
+  EXPECT_THAT(lines[3], Not(HasSubstr("message"))) << "the display begins here, once";
 }
 
 TEST_F(ProgressDisplayTest, ModesFollowTheWordAndTheTerminal) {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "agent/run_keeper.h"
+#include "common/clock.h"
+#include "common/metrics.h"
+
+namespace fetchbench::agent {
+
+// What the agent tells Prometheus: fetchbench_agent_... On the loop.
+MetricsPage AgentPage(const RunKeeper& keeper, const Clock& clock);
+
+}  // namespace fetchbench::agent
