@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/container/build_settings.h"
+#include "agent/container/guard_state.h"
 #include "agent/cpu_sampler.h"
 #include "agent/run_executor.h"
 #include "agent/target_process.h"
@@ -31,8 +33,10 @@ struct AgentConfig {
   RunLimits limits;
   v1::HostFacts host;
   std::string docker_socket;  // of the Engine that runs containers; empty: none
-  // Of RUN steps of image builds, as the Engine takes it; empty: its default.
-  std::string build_network;
+  BuildSettings build;
+  // The note of fetchbench-guard (container/guard_state.h). Containers that must not reach private
+  // addresses need its rules; builds get them where it is in force, or need it too.
+  std::string guard_state = kGuardStateFile;
 };
 
 // A target that is ready to be started.

@@ -125,8 +125,6 @@ TEST(ContainerConfigTest, CommandIsTheContractsEnvironment) {
   for (const char* name : {"CA_FILE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "DENO_CERT"}) {
     EXPECT_THAT(command->environ, Contains(std::string(name) + "=" + kContainerCaFile));
   }
-  options.set_deny_private_addresses(true);
-  EXPECT_FALSE(ContainerCommand(options).ok());
 }
 
 TEST(ContainerExitTest, CrashesAreSignalsAndOrderlyStopsAreNot) {
