@@ -91,7 +91,7 @@ void RunExecutor::RequestFinish() {
 
 void RunExecutor::Cancel(const std::string& reason) {
   if (phase_ == Phase::kStopping || phase_ == Phase::kEnded) return;
-  spdlog::info("run cancelled: {}", reason);
+  spdlog::info("run cancelled: {}", OneLine(reason, kMaxReasonBytes));
   Stop();
 }
 
@@ -171,6 +171,9 @@ void RunExecutor::CountUnparsable(std::string_view line) {
 
 void RunExecutor::AddRecord(Record record, uint64_t lease_id) {
   if (record.error.size() > kMaxErrorTextBytes) record.error.resize(kMaxErrorTextBytes);
+  for (std::string* text : {&record.remote_address, &record.http_version, &record.tls_version}) {
+    if (text->size() > kMaxShortTextBytes) text->resize(kMaxShortTextBytes);
+  }
   outbox_.Add(std::move(record), lease_id, clock_.Now());
   CountStall();
 }

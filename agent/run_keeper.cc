@@ -9,30 +9,24 @@
 
 #include "agent/native_command.h"
 #include "agent/process/child_process.h"
+#include "agent/start_check.h"
 #include "agent/target_facts.h"
+#include "agent/utf8.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
 
 namespace fetchbench::agent {
 namespace {
 
-constexpr size_t kMaxRunIdBytes = 256;
+constexpr size_t kShownNameBytes = 100;
 // For a coordinator that lost its connection at the very end.
 constexpr std::chrono::seconds kRemainsLife{60};
-
-absl::Status CheckStart(const v1::Start& start) {
-  if (start.run_id().empty() || start.run_id().size() > kMaxRunIdBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("run id of {} bytes: 1 to {}", start.run_id().size(), kMaxRunIdBytes));
-  }
-  return CheckOptions(start.options());
-}
 
 absl::Status CheckTarget(const v1::TargetSpec& target) {
   if (target.name() == kNativeTarget || IsContainer(target)) return absl::OkStatus();
   return absl::NotFoundError(fmt::format(
       "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
-      target.name(), kNativeTarget));
+      OneLine(target.name(), kShownNameBytes), kNativeTarget));
 }
 
 absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) {

@@ -65,6 +65,10 @@ Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) 
 
 Task<absl::Status> ImageStore::Hold(std::string reference, std::function<bool()> stopping) {
   net::steady_timer timer(host_->loop());
+  if (held_.size() >= kMaxBuilds && !held_.contains(reference)) {
+    co_return absl::ResourceExhaustedError(
+        fmt::format("{} images are being built already: try again later", held_.size()));
+  }
   while (!held_.insert(reference).second) {
     if (stopping()) co_return absl::CancelledError("given up while another build goes on");
     timer.expires_after(kHoldPoll);

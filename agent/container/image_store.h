@@ -35,7 +35,7 @@ class ImageStore {
   Task<absl::StatusOr<docker::ImageInfo>> Find(v1::TargetSpec target);
 
   // One build of an image at a time: OK means that this caller holds it, until Release. Waits for
-  // others; Cancelled when `stopping` says so.
+  // others; Cancelled when `stopping` says so. ResourceExhausted: kMaxBuilds go on already.
   Task<absl::Status> Hold(std::string reference, std::function<bool()> stopping);
   void Release(const std::string& reference);
 
@@ -61,6 +61,7 @@ class ImageStore {
 
  private:
   static constexpr size_t kMaxKnownFacts = 256;
+  static constexpr size_t kMaxBuilds = 4;
 
   Task<absl::StatusOr<std::string>> BuildNetwork(docker::EngineClient::TextSink progress);
 
