@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/container/build_settings.h"
+#include "agent/container/guard_state.h"
 #include "agent/cpu_sampler.h"
 #include "agent/run_executor.h"
 #include "agent/target_process.h"
@@ -35,9 +37,11 @@ struct AgentConfig {
   std::shared_ptr<const Credentials> credentials;  // null: whoever can connect is served
   // Why targets in containers are refused; empty: they are not.
   std::string no_containers;
-  // Of RUN steps of image builds, as the Engine takes it; empty: its default.
-  std::string build_network;
   std::string metrics;  // where Prometheus finds its figures, see MetricsServer; empty: nowhere
+  BuildSettings build;
+  // The note of fetchbench-guard (container/guard_state.h). Containers that must not reach private
+  // addresses need its rules; builds get them where it is in force, or need it too.
+  std::string guard_state = kGuardStateFile;
 };
 
 // A target that is ready to be started.

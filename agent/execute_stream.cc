@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/dispatch.h"
 #include "common/log.h"
 #include "common/spawn.h"
 #include "common/wakeup.h"
@@ -33,30 +34,6 @@ class Session final : public RunListener {
   Wakeup news;
   bool over = false;  // the run is no longer ours
 };
-
-void Dispatch(RunExecutor& executor, v1::CoordinatorMessage& message) {
-  switch (message.kind_case()) {
-    case v1::CoordinatorMessage::kLease:
-      executor.AddLease(std::move(*message.mutable_lease()));
-      return;
-    case v1::CoordinatorMessage::kAck:
-      executor.Ack(message.ack().seq());
-      return;
-    case v1::CoordinatorMessage::kCancel:
-      executor.Cancel(message.cancel().reason());
-      return;
-    case v1::CoordinatorMessage::kFinish:
-      executor.RequestFinish();
-      return;
-    case v1::CoordinatorMessage::kStart:
-      executor.Fail(absl::InvalidArgumentError("Start came twice on one stream"));
-      return;
-    case v1::CoordinatorMessage::KIND_NOT_SET:
-      executor.Fail(absl::InvalidArgumentError(
-          "a message without content, or of a kind that this agent does not know"));
-      return;
-  }
-}
 
 Task<> WriteAll(std::shared_ptr<Session> session, RunKeeper& keeper) {
   while (!session->over) {

@@ -1,12 +1,14 @@
 // fetchbench-agent: the daemon that runs a target on this host for a coordinator.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -53,6 +55,23 @@ std::string Sibling(const char* name) {
   return error ? std::string(name) : (self.parent_path() / name).string();
 }
 
+BuildSettings MakeBuildSettings(const Options& options, const std::vector<int>& allowed,
+                                uint64_t host_memory) {
+  constexpr double kPermille = 1'000;
+  BuildSettings build;
+  build.network = options.build_network;
+  build.time = options.build_time;
+  build.require_guard = options.require_guard;
+  build.limits.cpuset = fmt::format("{}", fmt::join(allowed, ","));
+  build.limits.cpu_permille = static_cast<uint32_t>(options.build_cpus * kPermille);
+  if (options.build_memory_bytes != 0) {
+    build.limits.memory_bytes = options.build_memory_bytes;
+  } else if (host_memory != 0) {
+    build.limits.memory_bytes = std::min(build.limits.memory_bytes, host_memory);
+  }
+  return build;
+}
+
 AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) {
   AgentConfig config;
   config.version = FETCHBENCH_VERSION;
@@ -62,8 +81,8 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   config.child_cpus = options.target_cpus.empty() ? allowed : options.target_cpus;
   config.orphan_timeout = options.orphan_timeout;
   config.host = ReadHostFacts(allowed, options.target_cpus);
-  config.build_network = options.build_network;
   config.metrics = options.metrics;
+  config.build = MakeBuildSettings(options, allowed, config.host.memory_bytes());
   const absl::StatusOr<std::string> socket = docker::SocketPathFromEnvironment();
   if (socket.ok()) {
     config.docker_socket = *socket;

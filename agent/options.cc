@@ -12,6 +12,11 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr double kLongestOrphanSeconds = 7 * 24 * 3600;
+constexpr double kLeastBuildCpus = 0.01;  // the Engine's own bound
+constexpr double kMostBuildCpus = 1024;
+constexpr uint64_t kLeastBuildMib = 6;  // the Engine's own bound
+constexpr uint64_t kMostBuildMib = 1 << 20;
+constexpr double kLongestBuildSeconds = 24 * 3600;
 
 // A CLI11 check that accepts what ParseCpuList does.
 std::string CheckCpuList(const std::string& text) {
@@ -31,6 +36,8 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   std::string target_cpus;
   std::string cpus;
   double orphan_seconds = std::chrono::duration<double>(options.orphan_timeout).count();
+  double build_seconds = std::chrono::duration<double>(options.build_time).count();
+  uint64_t build_mib = 0;
   CLI::App app(
       "fetchbench agent: runs a target on this host for a coordinator that dials in.\n"
       "When it is ready it prints one JSON line, {\"listen\":\"HOST:PORT\"}, on standard output.\n"
@@ -55,9 +62,21 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
                  "Seconds without a coordinator after which a run is dropped")
       ->check(CLI::Range(0.1, kLongestOrphanSeconds))
       ->capture_default_str();
-  app.add_option("--build-network", options.build_network,
-                 "Network of the RUN steps of image builds, as in host [the Engine's default]")
+  app.add_option(
+         "--build-network", options.build_network,
+         "Network of the RUN steps of image builds, as in host [public addresses only where "
+         "fetchbench-guard is in force, else the Engine's default]")
       ->envname("FETCHBENCH_BUILD_NETWORK");
+  app.add_option("--build-cpus", options.build_cpus, "CPUs that an image build may use, as in 1.5")
+      ->check(CLI::Range(kLeastBuildCpus, kMostBuildCpus));
+  app.add_option("--build-memory", build_mib,
+                 "MiB that a step of an image build may use [4096, or what the host has]")
+      ->check(CLI::Range(kLeastBuildMib, kMostBuildMib));
+  app.add_option("--build-timeout", build_seconds, "Seconds after which an image build is ended")
+      ->check(CLI::Range(1.0, kLongestBuildSeconds))
+      ->capture_default_str();
+  app.add_flag("--require-guard", options.require_guard,
+               "Build no image where fetchbench-guard is not in force");
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");
   app.add_option("--metrics", options.metrics,
@@ -80,6 +99,8 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   options.target_cpus = *ParseCpuList(target_cpus);
   options.cpus = *ParseCpuList(cpus);
   options.orphan_timeout = std::chrono::milliseconds(std::llround(orphan_seconds * 1000));
+  options.build_time = std::chrono::milliseconds(std::llround(build_seconds * 1000));
+  options.build_memory_bytes = build_mib << 20;
   return {std::move(options), 0};
 }
 

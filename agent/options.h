@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,12 @@ struct Options {
   std::vector<int> target_cpus;  // empty: targets are not pinned
   std::vector<int> cpus;         // empty: the daemon is not pinned
   std::chrono::milliseconds orphan_timeout{600'000};
-  std::string build_network;  // of image builds; empty: the Engine's default
+  // Of image builds.
+  std::string build_network;        // empty: guarded if that is possible
+  double build_cpus = 0;            // 0: all that the daemon has
+  uint64_t build_memory_bytes = 0;  // 0: 4 GiB, or the host's if that is less
+  std::chrono::milliseconds build_time{1'800'000};
+  bool require_guard = false;
   bool exit_with_parent = false;
   std::string metrics;  // where Prometheus finds its figures; empty: nowhere
   std::string log_level = "info";

@@ -94,8 +94,9 @@ void RunExecutor::RequestFinish() {
 void RunExecutor::Cancel(const std::string& reason) {
   if (phase_ == Phase::kStopping || phase_ == Phase::kEnded) return;
   cancelled_ = true;
-  LogEvent(spdlog::level::info, "run_cancelled", {{"run", settings_.run_id}, {"reason", reason}},
-           fmt::format("run {} is cancelled: {}", settings_.run_id, reason));
+  const std::string why = OneLine(reason, kMaxReasonBytes);
+  LogEvent(spdlog::level::info, "run_cancelled", {{"run", settings_.run_id}, {"reason", why}},
+           fmt::format("run {} is cancelled: {}", settings_.run_id, why));
   Stop();
 }
 
@@ -177,6 +178,9 @@ void RunExecutor::CountUnparsable(std::string_view line) {
 
 void RunExecutor::AddRecord(Record record, uint64_t lease_id) {
   if (record.error.size() > kMaxErrorTextBytes) record.error.resize(kMaxErrorTextBytes);
+  for (std::string* text : {&record.remote_address, &record.http_version, &record.tls_version}) {
+    if (text->size() > kMaxShortTextBytes) text->resize(kMaxShortTextBytes);
+  }
   tally_.Add(record);
   outbox_.Add(std::move(record), lease_id, clock_.Now());
   CountStall();

@@ -46,6 +46,10 @@ struct RunSettings {
 
 // Of the raw text of a failure; a target may send megabytes.
 inline constexpr size_t kMaxErrorTextBytes = 4 << 10;
+// Of an address, or the name of a protocol's version.
+inline constexpr size_t kMaxShortTextBytes = 256;
+// Of a reason for a cancellation, as it is logged.
+inline constexpr size_t kMaxReasonBytes = 200;
 
 // One run on this agent: leased URLs go to the target, its lines become records in the outbox.
 // Knows no stream, no timer and no pipe: calls come in, and messages are asked for. One thread (the

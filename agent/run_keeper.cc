@@ -10,7 +10,9 @@
 #include "agent/host_facts.h"
 #include "agent/native_command.h"
 #include "agent/process/child_process.h"
+#include "agent/start_check.h"
 #include "agent/target_facts.h"
+#include "agent/utf8.h"
 #include "common/log.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
@@ -21,23 +23,9 @@ namespace {
 namespace level = spdlog::level;
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
-constexpr size_t kMaxRunIdBytes = 256;
+constexpr size_t kShownNameBytes = 100;
 // For a coordinator that lost its connection at the very end.
 constexpr std::chrono::seconds kRemainsLife{60};
-
-absl::Status CheckStart(const v1::Start& start, const std::string& version) {
-  if (!start.version().empty() && start.version() != version) {
-    return absl::FailedPreconditionError(
-        fmt::format("this agent is fetchbench {}, the coordinator {}: both have to be of one "
-                    "version; `bin/provision --upgrade` brings agents to the coordinator's",
-                    version, start.version()));
-  }
-  if (start.run_id().empty() || start.run_id().size() > kMaxRunIdBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("run id of {} bytes: 1 to {}", start.run_id().size(), kMaxRunIdBytes));
-  }
-  return CheckOptions(start.options());
-}
 
 absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) {
   if (!absl::IsNotFound(status) || target.name() != kNativeTarget) return status;
@@ -231,13 +219,14 @@ void RunKeeper::ShutDown() {
 absl::Status RunKeeper::CheckTarget(const v1::TargetSpec& target) const {
   if (IsContainer(target)) {
     if (config_.no_containers.empty()) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        fmt::format("target '{}' is not run here: {}", target.name(), config_.no_containers));
+    return absl::PermissionDeniedError(fmt::format("target '{}' is not run here: {}",
+                                                   OneLine(target.name(), kShownNameBytes),
+                                                   config_.no_containers));
   }
   if (target.name() == kNativeTarget) return absl::OkStatus();
   return absl::NotFoundError(fmt::format(
       "target '{}': this agent offers {}; any other comes with its folder or the name of an image",
-      target.name(), kNativeTarget));
+      OneLine(target.name(), kShownNameBytes), kNativeTarget));
 }
 
 void RunKeeper::CleanUp() { containers_.CleanUp(); }

@@ -26,9 +26,19 @@ absl::Status UrlBook::Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable) {
                                                   lease.index_delta_size(), lease.url_size()));
   }
   if (lease.url_size() == 0) return absl::OkStatus();
+  if (lease.url_size() > kMaxLeaseUrls) {
+    return absl::InvalidArgumentError(
+        fmt::format("lease {}: {} URLs, at most {}", id, lease.url_size(), kMaxLeaseUrls));
+  }
+  if (uncommitted_urls_ + static_cast<uint64_t>(lease.url_size()) > kMaxUncommittedUrls) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "lease {}: more than {} URLs without an acknowledged record; acknowledge batches", id,
+        kMaxUncommittedUrls));
+  }
   if (!uncommitted_.try_emplace(id, static_cast<uint64_t>(lease.url_size())).second) {
     return absl::InvalidArgumentError(fmt::format("lease {} is held already", id));
   }
+  uncommitted_urls_ += static_cast<uint64_t>(lease.url_size());
   uint64_t index = 0;
   for (int i = 0; i < lease.url_size(); ++i) {
     index += static_cast<uint64_t>(lease.index_delta(i));
@@ -162,7 +172,9 @@ void UrlBook::Forget(const LeasedUrl& item) {
 void UrlBook::Commit(uint64_t lease_id, uint64_t count) {
   const auto it = uncommitted_.find(lease_id);
   if (it == uncommitted_.end()) return;
-  it->second -= std::min(it->second, count);
+  const uint64_t done = std::min(it->second, count);
+  it->second -= done;
+  uncommitted_urls_ -= done;
   if (it->second == 0) uncommitted_.erase(it);
 }
 

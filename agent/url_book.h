@@ -22,6 +22,9 @@ namespace fetchbench::agent {
 inline constexpr size_t kMaxHeldUrls = 262'144;
 inline constexpr size_t kMaxHeldBytes = 128 << 20;
 inline constexpr size_t kMaxUrlBytes = (1 << 20) + 4096;
+// With those whose records are not acknowledged.
+inline constexpr uint64_t kMaxUncommittedUrls = 1 << 20;
+inline constexpr int kMaxLeaseUrls = 262'144;
 
 // A URL that the target was given and has not answered.
 struct OpenUrl {
@@ -99,7 +102,8 @@ class UrlBook {
   absl::flat_hash_map<std::string_view, Chain> by_url_;  // key: the URL of the chain's head
   absl::flat_hash_set<uint64_t> indices_;                // waiting or open
   absl::flat_hash_map<uint64_t, uint64_t>
-      uncommitted_;  // lease id -> URLs without an acknowledged record
+      uncommitted_;                // lease id -> URLs without an acknowledged record
+  uint64_t uncommitted_urls_ = 0;  // their sum
   size_t open_count_ = 0;
   size_t held_bytes_ = 0;
 };

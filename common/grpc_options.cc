@@ -1,6 +1,7 @@
 #include "common/grpc_options.h"
 
 #include <grpc/grpc.h>
+#include <grpcpp/resource_quota.h>
 
 namespace fetchbench {
 namespace {
@@ -40,7 +41,12 @@ void ApplyServerOptions(grpc::ServerBuilder& builder) {
                              static_cast<int>(kShortestPingInterval.count()));
   // Two servers on one port would share the connections by chance; a second one must fail to bind.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  grpc::ResourceQuota quota("fetchbench");
+  quota.Resize(kMaxServerBytes);
+  builder.SetResourceQuota(quota);
 }
 
 }  // namespace fetchbench

@@ -19,6 +19,12 @@ inline constexpr std::chrono::milliseconds kShortestPingInterval{5'000};
 // What one message may have at most. A batch is cut at 256 KiB; a lease may hold a few URLs of 1
 // MB.
 inline constexpr int kMaxMessageBytes = 16 << 20;
+// Calls at once on one connection; a coordinator needs two.
+inline constexpr int kMaxStreamsPerConnection = 16;
+// Headers of a call.
+inline constexpr int kMaxMetadataBytes = 16 << 10;
+// What a server's connections may hold together.
+inline constexpr size_t kMaxServerBytes = 512 << 20;
 
 // For grpc::CreateCustomChannel.
 grpc::ChannelArguments ClientChannelArguments();

@@ -65,6 +65,10 @@ absl::Status Wrong(std::string_view column) {
 
 absl::Status CheckLengths(const v1::RecordBatch& b) {
   const int n = b.index_delta_size();
+  if (n > kMaxBatchRecords) {
+    return absl::InvalidArgumentError(
+        fmt::format("record batch: {} records, at most {}", n, kMaxBatchRecords));
+  }
   if (b.outcome_size() != n) return Wrong("outcome");
   if (b.status_size() != n) return Wrong("status");
   if (b.start_delta_us_size() != n) return Wrong("start_delta_us");
@@ -173,14 +177,22 @@ absl::StatusOr<std::vector<Record>> DecodeRecords(const v1::RecordBatch& b) {
   if (const absl::Status s = CheckLengths(b); !s.ok()) return s;
   std::vector<Record> records(static_cast<size_t>(b.index_delta_size()));
   uint64_t index = 0;
+  size_t text_bytes = 0;
   for (int i = 0; i < b.index_delta_size(); ++i) {
     Record& r = records[static_cast<size_t>(i)];
     index = Add(index, b.index_delta(i));
     r.index = index;
     r.start_us =
         static_cast<int64_t>(Add(static_cast<uint64_t>(b.start_base_us()), b.start_delta_us(i)));
+    if (r.start_us <= -kStartLimitUs || r.start_us >= kStartLimitUs) return Wrong("start_delta_us");
     if (const absl::Status s = DecodeNumbers(b, i, r); !s.ok()) return s;
     if (const absl::Status s = DecodeTexts(b, i, r); !s.ok()) return s;
+    text_bytes +=
+        r.error.size() + r.remote_address.size() + r.http_version.size() + r.tls_version.size();
+    if (text_bytes > kMaxBatchTextBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("record batch: more than {} MiB of texts", kMaxBatchTextBytes >> 20));
+    }
   }
   return records;
 }

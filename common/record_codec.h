@@ -9,6 +9,12 @@
 
 namespace fetchbench {
 
+// Bounds of a batch from a peer: a text that many records refer to is there once in the message,
+// and many times when it is unpacked.
+inline constexpr int kMaxBatchRecords = 16'384;
+inline constexpr size_t kMaxBatchTextBytes = 32 << 20;
+inline constexpr int64_t kStartLimitUs = int64_t{1} << 59;  // beyond the year 9999
+
 // Packs records into columns (see record.proto). A batch of 1,000 costs below 64 bytes a record
 // beside its texts.
 v1::RecordBatch EncodeRecords(absl::Span<const Record> records);

@@ -1,11 +1,14 @@
 #include "origin/control_server.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -25,8 +28,8 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace json = boost::json;
-using net::ip::tcp;
 
+constexpr std::string_view kUnix = "unix:";
 // So many certificates are issued before other work gets its turn: about a millisecond.
 constexpr size_t kIssueTurn = 16;
 
@@ -48,7 +51,27 @@ std::string_view NextLine(std::string_view& text) {
 
 }  // namespace
 
+absl::Status ControlServer::ListenOnSocket(const std::string& path) {
+  error_code ec;
+  net::local::stream_protocol::endpoint endpoint;
+  constexpr size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.empty() || path.size() > kLongest) {
+    return absl::InvalidArgumentError(
+        fmt::format("--control: a socket's path of {} bytes: 1 to {}", path.size(), kLongest));
+  }
+  endpoint.path(path);
+  acceptor_.open(Protocol(endpoint.protocol()), ec);
+  if (!ec) acceptor_.bind(endpoint, ec);
+  if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
+  // In a container we are another user than who connects.
+  if (!ec && chmod(path.c_str(), 0666) != 0) ec.assign(errno, boost::system::system_category());
+  if (ec) return absl::UnavailableError(fmt::format("listening on {}: {}", path, ec.message()));
+  url_ = fmt::format("{}{}", kUnix, path);
+  return absl::OkStatus();
+}
+
 absl::Status ControlServer::Listen(const std::string& address) {
+  if (address.starts_with(kUnix)) return ListenOnSocket(address.substr(kUnix.size()));
   const auto place = ParseHostPort(address);
   if (!place.ok()) {
     return absl::InvalidArgumentError(
@@ -56,14 +79,12 @@ absl::Status ControlServer::Listen(const std::string& address) {
   }
   auto acceptor = ListenOn(io_, place->address, place->port);
   if (!acceptor.ok()) return acceptor.status();
-  acceptor_ = *std::move(acceptor);
+  error_code ec;
+  const auto endpoint = acceptor->local_endpoint(ec);
+  if (!ec) acceptor_ = *std::move(acceptor);
+  if (ec) return absl::UnavailableError(fmt::format("listening on {}: {}", address, ec.message()));
+  url_ = fmt::format("http://{}:{}", endpoint.address().to_string(), endpoint.port());
   return absl::OkStatus();
-}
-
-std::string ControlServer::url() const {
-  error_code ignored;
-  const auto endpoint = acceptor_.local_endpoint(ignored);
-  return fmt::format("http://{}:{}", endpoint.address().to_string(), endpoint.port());
 }
 
 void ControlServer::Start(Endpoints endpoints) {
@@ -86,9 +107,9 @@ Task<> ControlServer::Accept() {
   }
 }
 
-Task<> ControlServer::Serve(tcp::socket socket) {
+Task<> ControlServer::Serve(Protocol::socket socket) {
   ++connections_;
-  beast::tcp_stream stream(std::move(socket));
+  beast::basic_stream<Protocol> stream(std::move(socket));
   beast::flat_buffer buffer;
   for (bool open = true; open;) {
     http::request_parser<http::string_body> parser;

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,12 +38,13 @@ class ControlServer {
         log_(log),
         acceptor_(io) {}
 
-  // "127.0.0.1:0"
+  // "127.0.0.1:0", or "unix:PATH": a socket that every user may connect to who may enter its
+  // folder.
   absl::Status Listen(const std::string& address);
   void Start(Endpoints endpoints);
 
-  // "http://127.0.0.1:PORT"
-  std::string url() const;
+  // "http://127.0.0.1:PORT", or as given.
+  const std::string& url() const { return url_; }
 
  private:
   static constexpr int kMaxConnections = 64;
@@ -60,8 +62,11 @@ class ControlServer {
     std::string body;
   };
 
+  using Protocol = net::generic::stream_protocol;
+
+  absl::Status ListenOnSocket(const std::string& path);
   Task<> Accept();
-  Task<> Serve(net::ip::tcp::socket socket);
+  Task<> Serve(Protocol::socket socket);
   Task<Reply> Handle(Call call);
   Reply HandleGet(std::string_view path);
   Task<Reply> IssueCertificates(std::string lines);
@@ -73,7 +78,8 @@ class ControlServer {
   CertificateStore& certificates_;
   RunStats& stats_;
   HostLog& log_;
-  net::ip::tcp::acceptor acceptor_;
+  net::basic_socket_acceptor<Protocol> acceptor_;
+  std::string url_;
   Endpoints endpoints_;
   int connections_ = 0;
 };

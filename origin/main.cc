@@ -41,7 +41,7 @@ void Describe(CLI::App& app, Options& o) {
   app.add_option("--http-port", o.http_port, "0: a free one");
   app.add_option("--https-port", o.https_port, "0: a free one");
   app.add_option("--control", o.control,
-                 "ADDRESS:PORT of the control endpoint; port 0: a free one");
+                 "Control endpoint: ADDRESS:PORT (port 0: a free one), or unix:PATH");
   app.add_option("--max-connections", o.max_connections, "More are closed as they come")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--exit-with-parent", o.exit_with_parent, "End when the starting process ends");

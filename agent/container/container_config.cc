@@ -108,10 +108,6 @@ absl::StatusOr<TargetCommand> ContainerCommand(const v1::FetchOptions& options) 
         "connect_to reaches child processes only: a container finds its hosts by resolver and "
         "network_mode");
   }
-  if (options.deny_private_addresses()) {
-    return absl::InvalidArgumentError(
-        "deny_private_addresses: no target in a container promises that; leave it out");
-  }
   TargetCommand command;
   command.argv = {""};  // the image's own entry point
   std::vector<std::string>& env = command.environ;

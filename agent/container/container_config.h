@@ -44,7 +44,7 @@ boost::json::object ContainerConfig(const ContainerSpec& spec, const TargetComma
                                     const std::string& cgroup_parent);
 
 // What a target in a container is told (lib/CONTRACT.md). InvalidArgument: an option that has no
-// meaning there. Pure.
+// meaning there. Of private addresses it is told nothing: its network keeps it from them. Pure.
 absl::StatusOr<TargetCommand> ContainerCommand(const v1::FetchOptions& options);
 
 // The address in FetchOptions.resolver, whose port can only be 53: resolv.conf knows no other.

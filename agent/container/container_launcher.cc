@@ -40,7 +40,8 @@ ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfi
     : config_(config),
       host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket,
                                             config.entry_path)),
-      images_(host_, {config.build_network, config.container_describe_patience}),
+      public_network_(std::make_shared<GuardedNetwork>(host_, config.guard_state)),
+      images_(host_, public_network_, {config.build, config.container_describe_patience}),
       version_client_(host_->loop(), config.docker_socket,
                       {kVersionPatience, kVersionPatience, kVersionPatience}),
       cleaning_client_(host_->loop(), config.docker_socket) {}
@@ -51,6 +52,7 @@ void ContainerLauncher::CleanUp() {
 }
 
 void ContainerLauncher::ShutDown() {
+  Spawn(host_->loop(), "removal of a network", GuardedNetwork::Remove(public_network_));
   version_client_.CancelAll();
   cleaning_client_.CancelAll();
 }
@@ -58,6 +60,25 @@ void ContainerLauncher::ShutDown() {
 absl::StatusOr<v1::ContainerOptions> ContainerLauncher::Limits(
     const v1::ContainerOptions& wished) const {
   return ApplyLimits(wished, config_.target_cpus, config_.host.max_open_files());
+}
+
+Task<absl::StatusOr<v1::ContainerOptions>> ContainerLauncher::LimitsOfRun(v1::Start start) {
+  absl::StatusOr<v1::ContainerOptions> limits = Limits(start.container());
+  if (!limits.ok() || !start.options().deny_private_addresses()) co_return limits;
+  if (limits->network_mode() == "none") co_return limits;
+  if (limits->network_mode() != "bridge") {
+    co_return absl::InvalidArgumentError(
+        fmt::format("deny_private_addresses: not possible with network_mode '{}', only with bridge",
+                    limits->network_mode()));
+  }
+  absl::StatusOr<std::string> network = co_await GuardedNetwork::Ready(public_network_);
+  if (!network.ok()) {
+    co_return absl::Status(network.status().code(),
+                           fmt::format("target {}: {}", start.target().name(),
+                                       std::string(network.status().message())));
+  }
+  limits->set_network_mode(*std::move(network));
+  co_return limits;
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> ContainerLauncher::Facts(v1::TargetSpec target,
@@ -74,14 +95,14 @@ Task<absl::StatusOr<v1::TargetFacts>> ContainerLauncher::Facts(v1::TargetSpec ta
 
 Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
                                                              std::function<bool()> stopping) {
-  absl::StatusOr<v1::ContainerOptions> limits = Limits(start.container());
-  if (!limits.ok()) co_return limits.status();
   absl::StatusOr<TargetCommand> command = ContainerCommand(start.options());
   if (!command.ok()) co_return command.status();
   absl::StatusOr<std::string> resolver = ResolverAddress(start.options().resolver());
   if (!resolver.ok()) co_return resolver.status();
   absl::StatusOr<docker::ImageInfo> image = co_await images_.Find(start.target());
   if (!image.ok()) co_return NotPrepared(start.target(), image.status());
+  absl::StatusOr<v1::ContainerOptions> limits = co_await LimitsOfRun(start);
+  if (!limits.ok()) co_return limits.status();
   absl::StatusOr<v1::TargetFacts> facts =
       co_await images_.Facts(start.target(), *image, *limits, std::move(stopping));
   TargetLaunch launch;

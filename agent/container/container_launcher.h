@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "agent/active_run.h"
 #include "agent/container/container_host.h"
+#include "agent/container/guarded_network.h"
 #include "agent/container/image_store.h"
 #include "common/clock.h"
 #include "common/net.h"
@@ -32,7 +33,9 @@ class ContainerLauncher {
                                               std::function<bool()> stopping);
 
   // All for a run but the start itself. Errors as Facts, and InvalidArgument for options that have
-  // no meaning in a container. A target that cannot describe itself may still run.
+  // no meaning in a container, and FailedPrecondition: it must not reach private addresses, and
+  // the rules that keep it from them are not in force. A target that cannot describe itself may
+  // still run.
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start, std::function<bool()> stopping);
 
   // Of the Engine; empty: there is none. Asked at most every few seconds.
@@ -42,9 +45,12 @@ class ContainerLauncher {
 
  private:
   absl::StatusOr<v1::ContainerOptions> Limits(const v1::ContainerOptions& wished) const;
+  // As wished, in a network that is guarded where the run asks for that.
+  Task<absl::StatusOr<v1::ContainerOptions>> LimitsOfRun(v1::Start start);
 
   const AgentConfig& config_;
   const std::shared_ptr<ContainerHost> host_;
+  const std::shared_ptr<GuardedNetwork> public_network_;
   ImageStore images_;
   // An Engine that hangs must make neither Describe nor the end hang.
   docker::EngineClient version_client_;

@@ -27,7 +27,25 @@ absl::Status TooLow(std::string_view field, uint64_t value, uint64_t least) {
       fmt::format("container option {} is {}: at least {}", field, value, least));
 }
 
+absl::Status TooHigh(std::string_view field, uint64_t value, uint64_t most) {
+  return absl::InvalidArgumentError(
+      fmt::format("container option {} is {}: at most {}", field, value, most));
+}
+
+absl::Status CheckMost(const v1::ContainerOptions& o) {
+  if (o.memory_bytes() > kMostMemoryBytes) {
+    return TooHigh("memory_bytes", o.memory_bytes(), kMostMemoryBytes);
+  }
+  if (o.pids() > kMostPids) return TooHigh("pids", o.pids(), kMostPids);
+  if (o.open_files() > kMostOpenFiles) return TooHigh("open_files", o.open_files(), kMostOpenFiles);
+  if (o.cpuset().size() > kMaxCpusetBytes) {
+    return TooHigh("cpuset, in bytes,", o.cpuset().size(), kMaxCpusetBytes);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Check(const v1::ContainerOptions& o) {
+  if (absl::Status s = CheckMost(o); !s.ok()) return s;
   if (o.cpu_permille() < kLeastCpuPermille || o.cpu_permille() > kMostCpuPermille) {
     return TooLow("cpu_permille", o.cpu_permille(), kLeastCpuPermille);
   }

@@ -40,11 +40,14 @@ absl::StatusOr<ContextFile> ContextFile::Open(uint64_t bytes) {
 }
 
 absl::Status ContextFile::Append(std::string_view bytes) {
+  // One after the other, they would hold a call open for ever.
+  if (bytes.empty()) return absl::InvalidArgumentError("an empty piece of the target's folder");
   if (bytes.size() > left_) {
     return absl::ResourceExhaustedError("the target's folder is larger than was announced");
   }
   left_ -= bytes.size();
   hash_.Update(bytes);
+  if (absl::Status s = check_.Feed(bytes); !s.ok()) return s;
   while (!bytes.empty()) {
     const ssize_t n = write(file_.get(), bytes.data(), bytes.size());
     if (n < 0 && errno != EINTR) return FromErrno(errno, "writing a target's folder to a file");
@@ -60,6 +63,7 @@ absl::StatusOr<docker::BodySource> ContextFile::Close(const std::string& sha256)
         "the target's folder did not arrive whole ({} bytes are missing; SHA-256 {}, announced {})",
         left_, digest, sha256));
   }
+  if (absl::Status s = check_.End(); !s.ok()) return s;
   return docker::BodyFromFile(file_.get());
 }
 

@@ -33,11 +33,16 @@ std::string CacheKey(const docker::ImageInfo& image, const std::string& target) 
 
 }  // namespace
 
-ImageStore::ImageStore(std::shared_ptr<ContainerHost> host, Settings settings)
-    : host_(std::move(host)), settings_(std::move(settings)) {}
+ImageStore::ImageStore(std::shared_ptr<ContainerHost> host,
+                       std::shared_ptr<GuardedNetwork> public_network, Settings settings)
+    : host_(std::move(host)),
+      public_network_(std::move(public_network)),
+      settings_(std::move(settings)) {}
 
 docker::EngineClient ImageStore::MakeBuilder() const {
-  return docker::EngineClient(host_->loop(), host_->client().socket_path());
+  docker::EngineDeadlines deadlines;
+  deadlines.build = settings_.build.time;
+  return docker::EngineClient(host_->loop(), host_->client().socket_path(), deadlines);
 }
 
 Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) {
@@ -60,6 +65,10 @@ Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) 
 
 Task<absl::Status> ImageStore::Hold(std::string reference, std::function<bool()> stopping) {
   net::steady_timer timer(host_->loop());
+  if (held_.size() >= kMaxBuilds && !held_.contains(reference)) {
+    co_return absl::ResourceExhaustedError(
+        fmt::format("{} images are being built already: try again later", held_.size()));
+  }
   while (!held_.insert(reference).second) {
     if (stopping()) co_return absl::CancelledError("given up while another build goes on");
     timer.expires_after(kHoldPoll);
@@ -69,6 +78,17 @@ Task<absl::Status> ImageStore::Hold(std::string reference, std::function<bool()>
 }
 
 void ImageStore::Release(const std::string& reference) { held_.erase(reference); }
+
+Task<absl::StatusOr<std::string>> ImageStore::BuildNetwork(
+    docker::EngineClient::TextSink progress) {
+  const BuildSettings& build = settings_.build;
+  if (!build.network.empty()) co_return build.network;
+  if (build.require_guard || public_network_->expected()) {
+    co_return co_await GuardedNetwork::Ready(public_network_);
+  }
+  progress("fetchbench-guard is not in force here: the build may reach private addresses");
+  co_return std::string();
+}
 
 Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource context,
                                      docker::EngineClient builder,
@@ -80,7 +100,14 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   request.context = std::move(context);
   request.build_args.insert(target.build_args().begin(), target.build_args().end());
   request.labels = {{kKeyLabel, key->digest}, {"fetchbench.target", target.name()}};
-  request.network_mode = settings_.build_network;
+  absl::StatusOr<std::string> network = co_await BuildNetwork(progress);
+  if (!network.ok()) {
+    co_return absl::Status(
+        network.status().code(),
+        fmt::format("building {}: {}", request.name, std::string(network.status().message())));
+  }
+  request.network_mode = *std::move(network);
+  request.limits = settings_.build.limits;
   absl::StatusOr<std::string> id =
       co_await builder.BuildImage(std::move(request), std::move(progress));
   if (!id.ok()) co_return id.status();

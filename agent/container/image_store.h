@@ -8,7 +8,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "agent/container/build_settings.h"
 #include "agent/container/container_host.h"
+#include "agent/container/guarded_network.h"
 #include "agent/container/image_key.h"
 #include "common/docker/engine_client.h"
 #include "common/net.h"
@@ -22,24 +24,26 @@ namespace fetchbench::agent {
 class ImageStore {
  public:
   struct Settings {
-    std::string build_network;  // of RUN steps; empty: the Engine's default
+    BuildSettings build;
     std::chrono::milliseconds describe_patience{60'000};
   };
-  ImageStore(std::shared_ptr<ContainerHost> host, Settings settings);
+  ImageStore(std::shared_ptr<ContainerHost> host, std::shared_ptr<GuardedNetwork> public_network,
+             Settings settings);
 
   // The image of a target: its own, or the one that TargetSpec.image names. NotFound: it is not
   // there. InvalidArgument: such a target cannot be.
   Task<absl::StatusOr<docker::ImageInfo>> Find(v1::TargetSpec target);
 
   // One build of an image at a time: OK means that this caller holds it, until Release. Waits for
-  // others; Cancelled when `stopping` says so.
+  // others; Cancelled when `stopping` says so. ResourceExhausted: kMaxBuilds go on already.
   Task<absl::Status> Hold(std::string reference, std::function<bool()> stopping);
   void Release(const std::string& reference);
 
   // Builds the image of `target` from `context`, labels it, and tags it when it is whole. Older
   // ones of this target are removed then (common/docker/old_images.h).
   // `progress` gets the output line by line. The build ends when `builder` is cancelled
-  // (CancelAll).
+  // (CancelAll). FailedPrecondition: the rules for its network are not in force, though they
+  // should be.
   Task<absl::Status> Build(v1::TargetSpec target, docker::BodySource context,
                            docker::EngineClient builder, docker::EngineClient::TextSink progress);
 
@@ -57,8 +61,12 @@ class ImageStore {
 
  private:
   static constexpr size_t kMaxKnownFacts = 256;
+  static constexpr size_t kMaxBuilds = 4;
+
+  Task<absl::StatusOr<std::string>> BuildNetwork(docker::EngineClient::TextSink progress);
 
   const std::shared_ptr<ContainerHost> host_;
+  const std::shared_ptr<GuardedNetwork> public_network_;
   const Settings settings_;
   absl::flat_hash_set<std::string> held_;
   std::map<std::string, v1::TargetFacts> facts_;  // by image id and name

@@ -65,10 +65,10 @@ constexpr Ipv6Range kGlobalUnicast{V6({0x2000}), 3};
 constexpr Ipv6Range kNat64{V6({0x64, 0xff9b}), 96};
 constexpr Ipv6Range kMapped{V6({0, 0, 0, 0, 0, 0xffff}), 96};
 constexpr Ipv6Range k6to4{V6({0x2002}), 16};
-constexpr Ipv6Range kTeredo{V6({0x2001, 0}), 32};
 
-// Parts of 2000::/3 that are not for the public. Everything outside 2000::/3 (loopback, link-local,
-// unique local, site-local, multicast) is refused without a table.
+// Parts of 2000::/3 that are not for the public, by the IANA IPv6 special-purpose address registry.
+// Everything outside 2000::/3 (loopback, link-local, unique local, site-local, multicast, discard,
+// local NAT64, segment routing) is refused without a table.
 constexpr std::array kReservedV6 = {
     Ipv6Range{V6({0x2001, 0}), 23},      // protocol assignments, Teredo and ORCHID among them
     Ipv6Range{V6({0x2001, 0xdb8}), 32},  // documentation
@@ -88,13 +88,18 @@ uint32_t EmbeddedV4(const Bytes& bytes, size_t at) {
   return V4(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
 }
 
+// RFC 5214: an interface identifier that carries the IPv4 address of a tunnel's end.
+bool IsIsatap(const Bytes& bytes) {
+  return (bytes[8] & 0xfd) == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe;
+}
+
 bool IsPublicV6(const Bytes& bytes) {
   if (Contains(kMapped, bytes) || Contains(kNat64, bytes)) {
     return IsPublicV4(EmbeddedV4(bytes, 12));
   }
   if (Contains(k6to4, bytes)) return IsPublicV4(EmbeddedV4(bytes, 2));
-  if (Contains(kTeredo, bytes)) return false;
   if (!Contains(kGlobalUnicast, bytes)) return false;
+  if (IsIsatap(bytes) && !IsPublicV4(EmbeddedV4(bytes, 12))) return false;
   return std::ranges::none_of(kReservedV6,
                               [&bytes](const Ipv6Range& range) { return Contains(range, bytes); });
 }

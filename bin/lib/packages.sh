@@ -39,13 +39,13 @@ fb_packages() {
           libssl-dev libc-ares-dev libidn2-dev libsqlite3-dev libsqlitecpp-dev \
           libcli11-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libgtest-dev libgmock-dev
         ;;
-      test) printf '%s\n' curl jq openssl python3 sqlite3 tmux unzip zip ;;
+      test) printf '%s\n' curl iproute2 jq nftables openssl python3 sqlite3 tmux unzip zip ;;
       lint) printf '%s\n' clang clang-format clang-tidy shellcheck jq ;;
       fuzz) printf '%s\n' clang "libclang-rt-$clang_rt-dev" ;;
       perf) printf '%s\n' apache2-utils hey curl jq sqlite3 "$perf" ;;
-      # iptables: the engine's networks. The rest makes base images where there is no container registry.
+      # iptables: the engine's networks; nftables: deploy/guard. The rest makes base images where there is no container registry.
       docker)
-        printf '%s\n' "${engine[@]}" iptables util-linux debootstrap debian-archive-keyring jq curl unzip xz-utils
+        printf '%s\n' "${engine[@]}" iptables nftables util-linux debootstrap debian-archive-keyring jq curl unzip xz-utils
         ;;
       fetch) printf '%s\n' curl unzip ;;
       *) fb_die 1 "no package group is called $group" ;;

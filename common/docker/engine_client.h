@@ -27,12 +27,21 @@ struct EngineDeadlines {
   std::chrono::milliseconds build{1'800'000};
 };
 
+// What the steps of a build may use. 0 and empty: as much as there is.
+struct BuildLimits {
+  uint64_t memory_bytes = 0;  // swap included
+  uint32_t cpu_permille = 0;  // of one CPU
+  std::string cpuset;         // "0-1"
+};
+
 struct BuildRequest {
   std::string name;  // of what is built, for error texts
   std::string tag;   // "repository:tag"; empty: the image has only its id
   Labels build_args;
   Labels labels;
-  std::string network_mode;  // for RUN steps: empty (the Engine's default), "host", "none"
+  // For RUN steps: empty (the Engine's default), "host", "none" or a network's name.
+  std::string network_mode;
+  BuildLimits limits;
   std::string dockerfile = "Dockerfile";
   BodySource context;
 };

@@ -67,6 +67,21 @@ Task<absl::StatusOr<std::string>> StreamLines(EnginePort port, EngineCall call,
   co_return collector.image_id();
 }
 
+std::string LimitsQuery(const BuildLimits& limits) {
+  constexpr uint64_t kPeriodUs = 100'000;
+  constexpr uint64_t kPermille = 1'000;
+  std::string query;
+  if (limits.memory_bytes != 0) {
+    query += fmt::format("&memory={0}&memswap={0}", limits.memory_bytes);
+  }
+  if (limits.cpu_permille != 0) {
+    query += fmt::format("&cpuperiod={}&cpuquota={}", kPeriodUs,
+                         limits.cpu_permille * kPeriodUs / kPermille);
+  }
+  if (!limits.cpuset.empty()) query += "&cpusetcpus=" + Escape(limits.cpuset);
+  return query;
+}
+
 }  // namespace
 
 Task<absl::StatusOr<std::string>> EngineClient::BuildImage(BuildRequest request,
@@ -83,6 +98,7 @@ Task<absl::StatusOr<std::string>> EngineClient::BuildImage(BuildRequest request,
                   Escape(Serialize(ToJson(request.labels))));
   if (!request.tag.empty()) call.target += "&t=" + Escape(request.tag);
   if (!request.network_mode.empty()) call.target += "&networkmode=" + Escape(request.network_mode);
+  call.target += LimitsQuery(request.limits);
   call.tar = std::move(request.context);
   absl::StatusOr<std::string> id =
       co_await StreamLines(port_, std::move(call), std::move(progress));

@@ -279,7 +279,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
                false, [&run](const std::string& t) { return SetOrigin(t, run.origin); }});
   s.push_back({"--allow-private", "", "",
                "With --web internet: do not refuse private, loopback, link-local and metadata "
-               "addresses.",
+               "addresses. Containers then need no fetchbench-guard on the agents' hosts.",
                false, [&run](const std::string&) {
                  run.allow_private = true;
                  return absl::OkStatus();

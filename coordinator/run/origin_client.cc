@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json.hpp>
 #include <charconv>
+#include <tuple>
 
 #include "common/status_util.h"
 
@@ -18,6 +21,10 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace json = boost::json;
 using tcp = net::ip::tcp;
+using Protocol = net::generic::stream_protocol;
+using Stream = beast::basic_stream<Protocol>;
+
+constexpr std::string_view kUnix = "unix:";
 
 constexpr std::chrono::seconds kShortLimit{10};
 constexpr std::chrono::seconds kCertificateLimit{60};
@@ -56,6 +63,36 @@ OriginConfig ToConfig(const json::object& object) {
   return config;
 }
 
+// Where "host:port" or "unix:PATH" may be reached.
+Task<absl::StatusOr<std::vector<Protocol::endpoint>>> Places(net::any_io_executor loop,
+                                                             std::string address) {
+  std::vector<Protocol::endpoint> places;
+  if (address.starts_with(kUnix)) {
+    places.emplace_back(net::local::stream_protocol::endpoint(address.substr(kUnix.size())));
+    co_return places;
+  }
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  tcp::resolver resolver(loop);
+  auto [error, found] = co_await resolver.async_resolve(host, address.substr(colon + 1), kAsTuple);
+  if (error) co_return FromErrorCode(error, "origin " + address);
+  for (const auto& place : found) places.emplace_back(place.endpoint());
+  co_return places;
+}
+
+// To the first that answers.
+Task<boost::system::error_code> Connect(Stream& stream, std::vector<Protocol::endpoint> places) {
+  boost::system::error_code error = net::error::host_not_found;
+  for (const Protocol::endpoint& place : places) {
+    boost::system::error_code ignored;
+    stream.socket().close(ignored);
+    std::tie(error) = co_await stream.async_connect(place, kAsTuple);
+    if (!error) break;
+  }
+  co_return error;
+}
+
 }  // namespace
 
 OriginClient::OriginClient(net::any_io_executor loop, std::string address)
@@ -65,20 +102,15 @@ Task<absl::StatusOr<std::string>> OriginClient::Request(std::string method, std:
                                                         std::string body,
                                                         std::chrono::seconds limit) {
   const std::string what = fmt::format("origin {}: {} {}", address_, method, path);
-  const size_t colon = address_.rfind(':');
-  std::string host = address_.substr(0, colon);
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  tcp::resolver resolver(loop_);
-  auto [resolve_error, places] =
-      co_await resolver.async_resolve(host, address_.substr(colon + 1), kAsTuple);
-  if (resolve_error) co_return FromErrorCode(resolve_error, what);
-  beast::tcp_stream stream(loop_);
+  auto places = co_await Places(loop_, address_);
+  if (!places.ok()) co_return places.status();
+  Stream stream(loop_);
   stream.expires_after(limit);
-  auto [connect_error, place] = co_await stream.async_connect(places, kAsTuple);
+  const boost::system::error_code connect_error = co_await Connect(stream, *std::move(places));
   if (connect_error) co_return FromErrorCode(connect_error, what);
   const auto verb = method == "POST" ? http::verb::post : http::verb::get;
   http::request<http::string_body> request(verb, path, 11, std::move(body));
-  request.set(http::field::host, address_);
+  request.set(http::field::host, address_.starts_with(kUnix) ? "localhost" : address_);
   request.set(http::field::connection, "close");
   if (verb == http::verb::post) request.set(http::field::content_type, "text/plain");
   request.prepare_payload();

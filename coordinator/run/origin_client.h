@@ -32,7 +32,7 @@ class OriginClient {
   // for.
   static constexpr size_t kMaxCertificates = 65'536;
 
-  // `address` is host:port.
+  // `address` is host:port, or unix:PATH.
   OriginClient(net::any_io_executor loop, std::string address);
 
   Task<absl::StatusOr<OriginConfig>> Config();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +14,9 @@
 
 #include "common/docker/leftovers.h"
 #include "common/docker/owner.h"
+#include "common/files.h"
 #include "common/spawn.h"
+#include "common/status_util.h"
 #include "coordinator/run/origin_image.h"
 #include "coordinator/run/placement.h"
 
@@ -22,14 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int kControlPort = 8000;
 constexpr uint64_t kOpenFiles = 20'000;
 constexpr int kMaxProcesses = 64;
 constexpr size_t kMaxOutputBytes = 4096;  // of its last words, and of its first line
 constexpr std::chrono::seconds kReadyLimit{30};
 constexpr std::chrono::milliseconds kLookUp{100};
-constexpr std::chrono::seconds kNetworkLimit{5};
 constexpr const char* kProfileInside = "/profile.json";
+constexpr const char* kControlFolderInside = "/control";
+constexpr const char* kControlName = "socket";
 
 // The wanted or the host's hard limit, whichever is lower.
 uint64_t OpenFileLimit() {
@@ -59,10 +63,29 @@ docker::Labels LabelsOf(const std::string& run_id) {
           {std::string(docker::kRunLabel), run_id}};
 }
 
-json::object HostConfig(const OriginContainerPlan& plan, const std::string& network,
+json::object Mount(const std::string& source, const char* target, bool read_only) {
+  return {{"Type", "bind"}, {"Source", source}, {"Target", target}, {"ReadOnly", read_only}};
+}
+
+// A folder that this user alone may enter, and in it one that the container's user may write to.
+absl::StatusOr<std::string> MakeControlFolder() {
+  // A socket's path may have 107 bytes.
+  constexpr size_t kLongestTemporary = 60;
+  std::string folder = TemporaryFolder();
+  if (folder.size() > kLongestTemporary) folder = "/tmp";
+  folder += "/fetchbench-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return FromErrno(errno, "making the folder " + folder);
+  const std::string inside = folder + kControlFolderInside;
+  if (mkdir(inside.c_str(), 0700) != 0 || chmod(inside.c_str(), 0777) != 0) {
+    return FromErrno(errno, "making the folder " + inside);
+  }
+  return folder;
+}
+
+json::object HostConfig(const OriginContainerPlan& plan, const std::string& control_folder,
                         const std::string& profile_copy) {
   const uint64_t files = OpenFileLimit();
-  json::object host{{"NetworkMode", network},
+  json::object host{{"NetworkMode", "none"},
                     {"AutoRemove", true},
                     {"CapDrop", json::array{"ALL"}},
                     {"SecurityOpt", json::array{"no-new-privileges"}},
@@ -72,12 +95,9 @@ json::object HostConfig(const OriginContainerPlan& plan, const std::string& netw
                     {"Sysctls", json::object{{"net.ipv4.ip_unprivileged_port_start", "0"}}}};
   host["Ulimits"] = json::array{json::object{{"Name", "nofile"}, {"Soft", files}, {"Hard", files}}};
   if (!plan.cpus.empty()) host["CpusetCpus"] = CpuListText(plan.cpus);
-  if (!profile_copy.empty()) {
-    host["Mounts"] = json::array{json::object{{"Type", "bind"},
-                                              {"Source", profile_copy},
-                                              {"Target", kProfileInside},
-                                              {"ReadOnly", true}}};
-  }
+  json::array mounts{Mount(control_folder + kControlFolderInside, kControlFolderInside, false)};
+  if (!profile_copy.empty()) mounts.push_back(Mount(profile_copy, kProfileInside, true));
+  host["Mounts"] = std::move(mounts);
   return host;
 }
 
@@ -90,7 +110,7 @@ json::object ContainerConfig(const OriginContainerPlan& plan, const std::string&
       "--dns-port",     "53",
       "--http-port",    "80",
       "--https-port",   "443",
-      "--control",      fmt::format("0.0.0.0:{}", kControlPort),
+      "--control",      fmt::format("unix:{}/{}", kControlFolderInside, kControlName),
       "--exit-at-eof"};
   return {{"Image", image},
           {"Cmd", json::value_from(arguments)},
@@ -137,6 +157,7 @@ struct OriginContainer::Output {
 };
 
 OriginContainer::~OriginContainer() {
+  RemoveFolder();
   if (output_) output_->stream.Close();
 }
 
@@ -166,15 +187,14 @@ Task<absl::Status> OriginContainer::Create(OriginContainerPlan plan, std::string
     if (!copy.ok()) co_return copy.status();
     profile_copy = *std::move(copy);
   }
-  // Both names before the calls: one that was cut off may have been carried out.
-  network_ = "fetchbench-" + plan.run_id;
-  json::object network{{"Driver", "bridge"}, {"Internal", true}, {"CheckDuplicate", true}};
-  network["Labels"] = docker::ToJson(LabelsOf(plan.run_id));
-  const auto network_id = co_await engine_.CreateNetwork(network_, std::move(network));
-  if (!network_id.ok()) co_return network_id.status();
-  json::object host = HostConfig(plan, network_, profile_copy);
+  auto folder = MakeControlFolder();
+  if (!folder.ok()) co_return folder.status();
+  folder_ = *std::move(folder);
+  control_ = fmt::format("unix:{}{}/{}", folder_, kControlFolderInside, kControlName);
+  json::object host = HostConfig(plan, folder_, profile_copy);
   json::object config = ContainerConfig(plan, image, std::move(host), !profile_copy.empty());
-  name_ = network_ + "-origin";
+  // The name before the call: one that was cut off may have been carried out.
+  name_ = fmt::format("fetchbench-{}-origin", plan.run_id);
   auto id = co_await engine_.CreateContainer(name_, std::move(config));
   if (!id.ok()) co_return id.status();
   id_ = *std::move(id);
@@ -182,17 +202,7 @@ Task<absl::Status> OriginContainer::Create(OriginContainerPlan plan, std::string
   if (!stream.ok()) co_return stream.status();
   output_ = std::make_shared<Output>(engine_.loop(), *std::move(stream));
   Spawn(engine_.loop(), "reading the origin's output", Output::Drain(output_));
-  const absl::Status started = co_await engine_.StartContainer(id_);
-  if (!started.ok()) co_return started;
-  const auto info = co_await engine_.InspectContainer(id_);
-  if (!info.ok() && !absl::IsNotFound(info.status())) co_return info.status();
-  // It may have ended already, and be gone: its last words tell why.
-  if (!info.ok()) co_return absl::OkStatus();
-  const auto address = info->addresses.find(network_);
-  if (address != info->addresses.end()) {
-    control_ = fmt::format("{}:{}", address->second, kControlPort);
-  }
-  co_return absl::OkStatus();
+  co_return co_await engine_.StartContainer(id_);
 }
 
 Task<absl::Status> OriginContainer::WaitReady(std::function<bool()> stopped) {
@@ -211,9 +221,6 @@ Task<absl::Status> OriginContainer::WaitReady(std::function<bool()> stopped) {
     }
     co_await output_->changed.WaitUntil(std::chrono::steady_clock::now() + kLookUp);
   }
-  if (control_.empty()) {
-    co_return absl::UnavailableError("the origin's container has no address on its network");
-  }
   co_return absl::OkStatus();
 }
 
@@ -223,17 +230,12 @@ Task<> OriginContainer::Remove() {
     if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
   }
   if (output_) output_->stream.Close();
-  if (network_.empty()) co_return;
-  // The Engine may still be at taking the container off it.
-  const SteadyTime limit = std::chrono::steady_clock::now() + kNetworkLimit;
-  Wakeup pause(engine_.loop());
-  absl::Status removed = co_await engine_.RemoveNetwork(network_);
-  while (!removed.ok() && std::chrono::steady_clock::now() < limit) {
-    co_await pause.WaitUntil(std::chrono::steady_clock::now() + kLookUp);
-    removed = co_await engine_.RemoveNetwork(network_);
-  }
-  if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
-  network_.clear();
+  RemoveFolder();
+}
+
+void OriginContainer::RemoveFolder() {
+  std::error_code error;
+  if (!folder_.empty()) fs::remove_all(std::exchange(folder_, {}), error);
 }
 
 }  // namespace fetchbench::coordinator

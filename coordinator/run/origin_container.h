@@ -23,11 +23,12 @@ struct OriginContainerPlan {
   std::string profiles;   // folder of the profiles that have names
 };
 
-// The simulated web in a container of its own, on a private network of its own: names on
+// The simulated web in a container of its own, without any network but its own loopback: names on
 // 127.0.0.1:53, hosts on ports 80 and 443 of loopback addresses, all in the network namespace that
-// target containers join, and the control endpoint where this host reaches it. The container ends
-// and is removed by the Engine as soon as this process is gone, because its standard input ends
-// then; the network then is a leftover for the next run to remove. On the client's loop.
+// target containers join. So they reach the origin and nothing else, this host not either. Its
+// control endpoint is a socket in a folder of this process. The container ends and is removed by
+// the Engine as soon as this process is gone, because its standard input ends then. On the client's
+// loop.
 class OriginContainer {
  public:
   // Removes leftovers of coordinators and agents that are gone, makes the image if need be, and
@@ -39,12 +40,12 @@ class OriginContainer {
   OriginContainer(const OriginContainer&) = delete;
   OriginContainer& operator=(const OriginContainer&) = delete;
 
-  // Of the control endpoint, "172.18.0.2:8000".
+  // Of the control endpoint, "unix:PATH".
   const std::string& control() const { return control_; }
   // How a target container joins: "container:ID".
   std::string network_mode() const { return "container:" + id_; }
 
-  // Container and network; logs what cannot be removed.
+  // Container and folder; logs what cannot be removed.
   Task<> Remove();
 
  private:
@@ -54,10 +55,11 @@ class OriginContainer {
 
   Task<absl::Status> Create(OriginContainerPlan plan, std::string image);
   Task<absl::Status> WaitReady(std::function<bool()> stopped);
+  void RemoveFolder();
 
   docker::EngineClient engine_;
-  std::string network_;  // names on the Engine; empty: nothing of it was asked for
-  std::string name_;
+  std::string folder_;  // of the control endpoint's socket
+  std::string name_;    // on the Engine; empty: it was not asked for
   std::string id_;
   std::string control_;
   std::shared_ptr<Output> output_;

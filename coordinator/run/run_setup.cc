@@ -202,9 +202,8 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
                                                   : options.user_agent);
   fetch.set_max_body_bytes(options.max_body_bytes);
   fetch.set_threads(options.threads);
-  // No target in a container promises that, and an agent would refuse to be asked for it.
-  fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private &&
-                                   !options.target.is_container());
+  // A child process refuses them itself; a container is kept from them by its network.
+  fetch.set_deny_private_addresses(options.web == Web::kInternet && !options.allow_private);
   if (web != nullptr) {
     fetch.set_resolver(web->config.dns);
     fetch.set_ca_pem(web->ca_pem);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/url_book.h"
 #include "tests/agent/agent_server_fixture.h"
 
 namespace fetchbench::agent {
@@ -93,6 +94,9 @@ TEST_F(AgentServerTest, FirstMessageMustBeAnAcceptableStart) {
       [](M& m) { m.Clear(); },
       [](M& m) { m.mutable_start()->clear_run_id(); },
       [](M& m) { m.mutable_start()->set_run_id(std::string(10'000, 'r')); },
+      [](M& m) { m.mutable_start()->set_run_id("r\n[info] all is well"); },
+      [](M& m) { m.mutable_start()->set_last_committed_seq(UINT64_MAX); },
+      [](M& m) { m.mutable_start()->set_orphan_timeout_ms(UINT32_MAX); },
       [](M& m) { m.mutable_start()->mutable_options()->set_concurrency(0); },
       [](M& m) { m.mutable_start()->mutable_options()->set_concurrency(UINT32_MAX); },
       [](M& m) { m.mutable_start()->mutable_options()->set_timeout_ms(UINT32_MAX); },
@@ -113,6 +117,77 @@ TEST_F(AgentServerTest, StreamThatSaysNothingIsEnded) {
   v1::AgentMessage in;
   EXPECT_FALSE(stream->Read(&in));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+// Each URL of nothing becomes a record at once, which stays until it is acknowledged.
+TEST_F(AgentServerTest, LeasesWithoutEndFailTheRunAndNotTheAgent) {
+  Serve();
+  const auto lease_of = [](uint64_t id, int urls) {
+    v1::CoordinatorMessage message;
+    v1::Lease& lease = *message.mutable_lease();
+    lease.set_lease_id(id);
+    for (int i = 0; i < urls; ++i) {
+      lease.add_index_delta(i == 0 ? static_cast<int64_t>(id * 1'000'000) : 1);
+      lease.add_url("");
+    }
+    return message;
+  };
+  {
+    RunStream stream(*stub_, MakeStart("large"));
+    stream.Send(lease_of(1, kMaxLeaseUrls + 1));
+    const RunResult r = Drive(stream, {});
+    ASSERT_TRUE(r.failed) << r.status.error_message();
+    EXPECT_THAT(r.failed->message(), HasSubstr("at most"));
+  }
+  RunStream stream(*stub_, MakeStart("many"));
+  const auto leases = static_cast<uint64_t>(kMaxUncommittedUrls / kMaxLeaseUrls) + 1;
+  for (uint64_t id = 1; id <= leases; ++id) stream.Send(lease_of(id, kMaxLeaseUrls));
+  const RunResult r = Drive(stream, {});
+  ASSERT_TRUE(r.failed) << r.status.error_message();
+  EXPECT_EQ(r.failed->code(), static_cast<int>(absl::StatusCode::kResourceExhausted));
+  EXPECT_LE(r.records.size(), kMaxUncommittedUrls);
+  EXPECT_THAT(Run("", 5).records, SizeIs(5));
+}
+
+TEST_F(AgentServerTest, MessagesAndHeadersThatAreTooLargeEndTheirCall) {
+  Serve();
+  {
+    grpc::ClientContext context;
+    const auto stream = stub_->Execute(&context);
+    v1::CoordinatorMessage message;
+    message.mutable_cancel()->set_reason(std::string(kMaxMessageBytes + 1, 'r'));
+    stream->Write(message);
+    v1::AgentMessage in;
+    while (stream->Read(&in)) {
+    }
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+  {
+    grpc::ClientContext context;
+    context.AddMetadata("padding", std::string(4 * kMaxMetadataBytes, 'p'));
+    v1::DescribeResponse response;
+    EXPECT_FALSE(stub_->Describe(&context, {}, &response).ok());
+  }
+  EXPECT_THAT(Run("", 5).records, SizeIs(5));
+}
+
+TEST_F(AgentServerTest, ManySilentStreamsAllEnd) {
+  config_.start_patience = std::chrono::milliseconds(100);
+  Serve();
+  constexpr int kStreams = 10 * kMaxStreamsPerConnection;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>>>
+      streams;
+  for (int i = 0; i < kStreams; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    streams.push_back(stub_->Execute(contexts.back().get()));
+  }
+  v1::AgentMessage in;
+  for (const auto& stream : streams) {
+    EXPECT_FALSE(stream->Read(&in));
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  EXPECT_THAT(Run("", 5).records, SizeIs(5));
 }
 
 TEST_F(AgentServerTest, GiantAndUnusualUrlsPassOrAreRecords) {

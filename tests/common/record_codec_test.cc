@@ -69,12 +69,24 @@ TEST(RecordCodecTest, HostileBatchesAreRefused) {
   EXPECT_FALSE(DecodeRecords(bad_outcome).ok());
   v1::RecordBatch huge = batch;
   huge.set_index_delta(1, std::numeric_limits<int64_t>::min());
+  EXPECT_TRUE(DecodeRecords(huge).ok());  // whether it was lent is for another to say
   huge.set_start_delta_us(1, std::numeric_limits<int64_t>::max());
-  EXPECT_TRUE(DecodeRecords(huge).ok());
+  EXPECT_THAT(DecodeRecords(huge).status().message(), HasSubstr("start_delta_us"));
   v1::RecordBatch no_code = batch;
   no_code.set_outcome(0, v1::OUTCOME_STATUS);
   no_code.set_status(0, 0);
   EXPECT_FALSE(DecodeRecords(no_code).ok());
+}
+
+TEST(RecordCodecTest, BatchesThatAreLargeWhenUnpackedAreRefused) {
+  EXPECT_TRUE(DecodeRecords(EncodeRecords(Typical(kMaxBatchRecords))).ok());
+  EXPECT_FALSE(DecodeRecords(EncodeRecords(Typical(kMaxBatchRecords + 1))).ok());
+  v1::RecordBatch batch = EncodeRecords(Typical(1'000));
+  batch.add_texts(std::string(1 << 20, 'x'));
+  const auto ref = static_cast<uint32_t>(batch.texts_size());
+  batch.clear_error_ref();
+  for (int i = 0; i < batch.index_delta_size(); ++i) batch.add_error_ref(ref);
+  EXPECT_THAT(DecodeRecords(batch).status().message(), HasSubstr("MiB of texts"));
 }
 
 TEST(RecordCodecTest, FiguresOutOfRangeAreRefusedAndNamed) {

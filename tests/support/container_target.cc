@@ -11,12 +11,14 @@
 // - unasked: first a record nobody asked for
 // - long-line=BYTES: first a line of that many bytes
 // - half-line: ends in mid-line, with code 1
-// - eat=MIB: takes that much memory before the first answer
+// - eat=MIB: takes that much memory before the first answer; with try=N at once
 // - burn=MS: that much CPU time before the first answer
 // - sockets=N: that many open sockets
+// - dial=PORT: tries to reach its gateway there, and says to stderr what came of it
 // - tell: what it sees of its container, to stderr
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -95,6 +97,31 @@ void Tell() {
   std::cerr << status.substr(status.find("CapEff"), 24) << std::endl;
 }
 
+// The default route's, in network byte order; 0: none.
+uint32_t Gateway() {
+  std::istringstream in(ReadFile("/proc/net/route"));
+  std::string device;
+  uint32_t to = 0;
+  uint32_t via = 0;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    if (fields >> device >> std::hex >> to >> via && to == 0) return via;
+  }
+  return 0;
+}
+
+void Dial(long port) {
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = Gateway();
+  const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool open = connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  const std::string why = errno == ECONNREFUSED ? "refused" : strerror(errno);
+  std::cerr << std::string("gateway ") + (open ? "open" : why) + "\n" << std::flush;
+  close(s);
+}
+
 void Eat(long mib) {
   std::vector<std::vector<char>> memory;
   for (long i = 0; i < mib; ++i) memory.emplace_back(1 << 20, 'x');
@@ -109,6 +136,7 @@ void Burn(long ms) {
 void Before(const Words& words) {
   if (words.count("ignore-term") > 0) signal(SIGTERM, SIG_IGN);
   if (words.count("tell") > 0) Tell();
+  if (words.count("dial") > 0) Dial(Value(words, "dial"));
   if (words.count("unasked") > 0) Print(Answer("https://never.asked/"));
   for (long i = 0; i < Value(words, "sockets"); ++i) socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const long line = Value(words, "long-line");
@@ -149,6 +177,7 @@ int main(int argc, char** argv) {
   }
   const Words words = ReadWords();
   Before(words);
+  if (words.count("try") > 0) Eat(Value(words, "eat"));
   std::string url;
   long n = 0;
   while (std::getline(std::cin, url)) AnswerOne(words, url, n++);

@@ -85,18 +85,21 @@ ScriptedServer::ScriptedServer(Script script, std::shared_ptr<SSL_CTX> tls,
                                const std::string& address)
     : script_(std::move(script)),
       tls_(std::move(tls)),
-      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+      listener_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   std::signal(SIGPIPE, SIG_IGN);
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  inet_pton(AF_INET, address.c_str(), &name.sin_addr);
+  const bool v6 = address.find(':') != std::string::npos;
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  inet_pton(AF_INET6, (v6 ? address : "::ffff:" + address).c_str(), &name.sin6_addr);
   socklen_t size = sizeof(name);
-  if (bind(listener_, reinterpret_cast<sockaddr*>(&name), size) != 0 ||
+  const int off = 0;
+  if (setsockopt(listener_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
+      bind(listener_, reinterpret_cast<sockaddr*>(&name), size) != 0 ||
       listen(listener_, SOMAXCONN) != 0 ||
       getsockname(listener_, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
     std::abort();
   }
-  port_ = ntohs(name.sin_port);
+  port_ = ntohs(name.sin6_port);
   accepter_ = std::thread([this] { Accept(); });
 }
 

@@ -43,7 +43,8 @@ class ScriptedConnection {
   SSL* ssl_ = nullptr;
 };
 
-// Listens on 127.0.0.1 (or another loopback address) and plays `script` to each connection.
+// Listens on 127.0.0.1 (or another address; "::" is every one of IPv4 and IPv6) and plays `script`
+// to each connection.
 class ScriptedServer {
  public:
   using Script = std::function<void(ScriptedConnection&)>;

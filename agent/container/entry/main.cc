@@ -4,6 +4,9 @@
 // Without it the target's lines would go through shim and Docker daemon, which read and write each
 // of them by itself: a fifth of what the target uses, and none of it the target's. Linked
 // statically, because the image may hold nothing else; so in C, but for the language.
+//
+// With --probe ADDRESS PORT it only tells, by its exit code, whether fetchbench-guard answers
+// there.
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/container/entry/paths.h"
+#include "agent/container/entry/probe.h"
 
 namespace {
 
@@ -64,6 +68,7 @@ int main(int argc, char** argv) {
     dprintf(STDERR_FILENO, "fetchbench-entry: started without a program\n");
     return kNotStarted;
   }
+  if (argc == 4 && strcmp(argv[1], kEntryProbeWord) == 0) return ProbeGuard(argv[2], argv[3]);
   const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (s < 0 || !Connect(s)) return Fail("reaching the agent at ", kEntrySocketPath);
   int fds[kStreams] = {};

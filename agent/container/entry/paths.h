@@ -4,3 +4,5 @@
 // sides.
 inline constexpr char kEntryProgramPath[] = "/.fetchbench/entry";
 inline constexpr char kEntrySocketPath[] = "/.fetchbench/streams";
+// fetchbench-entry --probe ADDRESS PORT: see main.cc.
+inline constexpr char kEntryProbeWord[] = "--probe";

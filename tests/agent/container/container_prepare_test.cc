@@ -104,6 +104,21 @@ TEST_F(ContainerPrepareTest, AFolderThatDidNotArriveWholeIsNotBuilt) {
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+// Refused by the agent, before the Engine sees a byte of it.
+TEST_F(ContainerPrepareTest, AFolderThatReachesOutOfItselfIsNotBuilt) {
+  std::string context = test::TargetContext(test::kTargetDockerfile);
+  std::string link;
+  docker::TarWriter tar([&link](std::string_view piece) {
+    link += piece;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(tar.AddSymlink("out", "../../etc").ok());
+  context = link + context;
+  const Prepared prepared = PrepareTarget(context);
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(prepared.status.error_message(), ::testing::HasSubstr("'out'"));
+}
+
 TEST_F(ContainerPrepareTest, WhatIsNotPreparedIsNotRun) {
   v1::Start start = test::MakeStart("r");
   *start.mutable_target() = Spec("a folder that nobody has");

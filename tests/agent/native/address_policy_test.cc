@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <boost/asio/ip/network_v4.hpp>
+#include <cstdio>
+#include <regex>
+#include <string>
+#include <vector>
+
 namespace fetchbench::native {
 namespace {
 
@@ -51,15 +59,76 @@ TEST(AddressPolicyTest, ReservedIpv6IsNotPublic) {
                            "2002:7f00:1::",
                            "2002:a00:1::1",
                            "::127.0.0.1",
-                           "100::1"}) {
+                           "100::1",
+                           "100:0:0:1::1",
+                           "5f00::1",
+                           "2001:1::1",
+                           "2001:2::1",
+                           "2001:20::1",
+                           "2001:1ff:ffff::1",
+                           "3fff:fff:ffff::1",
+                           "fd20:ce::254",
+                           "::ffff:0:10.0.0.1",
+                           "64:ff9b::100.100.100.200",
+                           "64:ff9b::168.63.129.16",
+                           "2002:a9fe:a9fe::a9fe:a9fe",
+                           "2a00:1450::5efe:10.0.0.1",
+                           "2a00:1450::200:5efe:169.254.169.254"}) {
     EXPECT_FALSE(Public(text)) << text;
   }
 }
 
 TEST(AddressPolicyTest, PublicIpv6IsPublic) {
-  for (const char* text : {"2606:4700:4700::1111", "2a00:1450::1", "2001:4860:4860::8888",
-                           "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1"}) {
+  for (const char* text :
+       {"2606:4700:4700::1111", "2a00:1450::1", "2001:4860:4860::8888", "::ffff:1.1.1.1",
+        "64:ff9b::101:101", "2002:101:101::1", "2001:200::1", "2001:db7::1", "2001:db9::1",
+        "3fff:1000::1", "2620:4f:8000::1", "2a00:1450::5efe:1.1.1.1"}) {
     EXPECT_TRUE(Public(text)) << text;
+  }
+}
+
+namespace ip = boost::asio::ip;
+
+// The ranges in the rules that deploy/guard/fetchbench-guard would set.
+std::vector<ip::network_v4> RangesOfTheGuard() {
+  FILE* pipe = popen(FETCHBENCH_SOURCE "/deploy/guard/fetchbench-guard print", "r");
+  if (pipe == nullptr) return {};
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (size_t n = 0; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;) {
+    text.append(piece.data(), n);
+  }
+  pclose(pipe);
+  std::vector<ip::network_v4> ranges;
+  const std::regex range("[0-9.]+/[0-9]+");
+  for (std::sregex_iterator it(text.begin(), text.end(), range), end; it != end; ++it) {
+    ranges.push_back(ip::make_network_v4(it->str()));
+  }
+  return ranges;
+}
+
+TEST(AddressPolicyTest, ContainersAreKeptFromTheSameAddresses) {
+  const std::vector<ip::network_v4> ranges = RangesOfTheGuard();
+  ASSERT_FALSE(ranges.empty());
+  const auto refused = [&ranges](uint32_t address) {
+    return std::any_of(ranges.begin(), ranges.end(), [address](const ip::network_v4& range) {
+      return (address & range.netmask().to_uint()) == range.network().to_uint();
+    });
+  };
+  const auto compare = [&refused](uint32_t address) {
+    const ip::address_v4 v4(address);
+    EXPECT_EQ(refused(address), !IsPublicAddress(v4)) << v4.to_string();
+  };
+  for (uint32_t i = 0; i < 1 << 16; ++i) compare(i << 16 | 7);
+  // 192.0.x.0 and its likes, whose ranges are small.
+  for (const char* base : {"192.0.0.7", "192.88.0.7", "198.51.0.7", "203.0.0.7", "168.63.0.7"}) {
+    const uint32_t first = ip::make_address_v4(base).to_uint();
+    for (uint32_t i = 0; i < 256; ++i) compare(first + (i << 8));
+  }
+  for (const ip::network_v4& range : ranges) {
+    const uint32_t first = range.network().to_uint();
+    const uint32_t last = range.broadcast().to_uint();
+    for (const uint32_t address : {first - 1, first, last, last + 1}) compare(address);
   }
 }
 

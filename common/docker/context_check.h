@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace fetchbench::docker {
+
+// Bounds of what a build context may hold, whoever packed it.
+inline constexpr size_t kMaxContextEntries = 40'000;  // files, folders and links
+inline constexpr size_t kMaxContextPathBytes = 4'096;
+inline constexpr size_t kMaxContextPathsBytes = 16 << 20;  // of all of them, with their folders
+inline constexpr size_t kMaxPaxBytes = 16 << 10;
+
+// Looks through a tar archive as it comes, and takes only what TarWriter writes: files, folders,
+// and symbolic links that stay inside, under relative paths without "." and "..", in ustar with pax
+// records for long names. So nothing depends on how whoever unpacks it reads the rest. Holds the
+// paths, not the contents. Pure.
+class ContextCheck {
+ public:
+  // InvalidArgument: what is wrong with which entry. ResourceExhausted: too many of them. After an
+  // error the archive is done with.
+  absl::Status Feed(std::string_view bytes);
+  // At the archive's end. InvalidArgument: it was cut short.
+  absl::Status End() const;
+
+ private:
+  static constexpr size_t kBlock = 512;
+  enum class Kind : char { kFile, kFolder, kLink };
+  enum class Part : char { kHead, kPax, kContent, kAfterEnd };
+
+  absl::Status OnHead();
+  absl::Status OnEntry(char type, std::string path, const std::string& link);
+  absl::Status OnPax();
+  absl::Status CheckLink(const std::string& path, const std::string& to) const;
+  absl::Status AddPath(const std::string& path, Kind kind);
+  absl::Status CheckBounds() const;
+
+  std::string block_;  // of the head that is coming
+  std::string pax_;    // of the records that are coming
+  uint64_t pax_left_ = 0;
+  uint64_t skip_ = 0;  // of content and padding
+  Part part_ = Part::kHead;
+  int zero_blocks_ = 0;
+  size_t entries_ = 0;
+  size_t path_bytes_ = 0;
+  std::string next_path_;  // from pax records; empty: the head's own
+  std::string next_link_;
+  std::map<std::string, Kind, std::less<>> paths_;
+};
+
+}  // namespace fetchbench::docker

@@ -1,0 +1,215 @@
+// What containers and builds reach, with a real Docker Engine and the real rules of
+// deploy/guard/fetchbench-guard, under names that are this test's own. They are only let loose on
+// this host's own addresses, where the test itself listens: so rules that fail reach nothing else.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/agent/container/container_fixture.h"
+
+namespace fetchbench::agent {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Accepts connections on every address of the host: the kernel completes them.
+class Listener {
+ public:
+  Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    socklen_t size = sizeof name;
+    if (bind(fd_, reinterpret_cast<sockaddr*>(&name), size) != 0 || listen(fd_, SOMAXCONN) != 0 ||
+        getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
+      std::abort();
+    }
+    port_ = ntohs(name.sin_port);
+  }
+  ~Listener() { close(fd_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  int port() const { return port_; }
+
+ private:
+  int fd_;
+  int port_ = 0;
+};
+
+class ContainerGuardTest : public ContainerTest {
+ protected:
+  void SetUp() override {
+    config_.guard_state = folder_ + "/guard/state";
+    config_.build.limits.memory_bytes = kMemory;
+    config_.build.limits.cpuset = "0";
+    config_.build.limits.cpu_permille = 500;
+    ContainerTest::SetUp();
+  }
+  void TearDown() override {
+    if (applied_) Guard("remove");
+    server_.reset();  // takes its network away
+  }
+
+  bool Guard(const std::string& command) const {
+    const std::string line = fmt::format(
+        "FETCHBENCH_GUARD_BRIDGES=fbt FETCHBENCH_GUARD_TABLE=fetchbench_guard_test_{} "
+        "FETCHBENCH_GUARD_STATE={} {}/deploy/guard/fetchbench-guard {}",
+        getpid(), config_.guard_state, FETCHBENCH_SOURCE, command);
+    return std::system(line.c_str()) == 0;  // NOLINT(cert-env33-c): a text of ours
+  }
+  static bool CanSetRules() {
+    return geteuid() == 0 && std::system("nft --version >/dev/null") == 0;
+  }
+  void ApplyGuard() {
+    applied_ = true;
+    ASSERT_TRUE(Guard("apply"));
+  }
+  void WriteState(const std::string& text) const {
+    std::filesystem::create_directories(folder_ + "/guard");
+    std::ofstream(config_.guard_state) << text;
+    std::filesystem::permissions(config_.guard_state, static_cast<std::filesystem::perms>(0644));
+  }
+
+  std::string DialScript() const { return fmt::format("dial={}", listener_.port()); }
+  // A start of a target that says whether it reaches its gateway.
+  v1::Start PublicStart() {
+    v1::Start start = ContainerStart(DialScript());
+    start.mutable_options()->set_deny_private_addresses(true);
+    start.mutable_container()->set_network_mode("bridge");
+    return start;
+  }
+  // A build whose RUN step runs the target by `script`.
+  Prepared Build(const std::string& script) {
+    return PrepareTarget(test::TargetContext(
+        fmt::format("FROM scratch\nCOPY target /target\nENV USER_AGENT=\"{} try={}\"\n"
+                    "RUN [\"/target\"]\nENTRYPOINT [\"/target\"]\n",
+                    script, listener_.port())));
+  }
+
+  static constexpr uint64_t kMemory = (100 << 20) + 7 * 4096;  // as nobody else has it
+  const Listener listener_;
+  bool applied_ = false;
+};
+
+TEST_F(ContainerGuardTest, WithoutRulesNoContainerStartsThatMustNotReachPrivateAddresses) {
+  const test::RunResult result = Run(PublicStart(), test::MakeUrls(1));
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(result.status.error_message(),
+              AllOf(HasSubstr("fetchbench-guard"), HasSubstr("apply")));
+  ExpectNothingLeft();
+}
+
+TEST_F(ContainerGuardTest, ANoteThatIsNotTrueIsFoundOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root's note is looked at";
+  WriteState("version=1\npool=10.213.0.0/16\nbridges=fbn\n");
+  const test::RunResult result = Run(PublicStart(), test::MakeUrls(1));
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+      << result.status.error_message();
+  EXPECT_THAT(result.status.error_message(), HasSubstr("probe"));
+  ExpectNothingLeft();
+}
+
+TEST_F(ContainerGuardTest, AContainerDoesNotReachItsHost) {
+  if (!CanSetRules()) GTEST_SKIP() << "needs root and nft";
+  v1::Start start = PublicStart();
+  start.mutable_options()->set_deny_private_addresses(false);
+  test::RunResult result = Run(start, test::MakeUrls(1));
+  ASSERT_TRUE(result.finished) << result.status.error_message();
+  EXPECT_THAT(result.finished->target_stderr(), HasSubstr("gateway open"));
+  ApplyGuard();
+  start.mutable_options()->set_deny_private_addresses(true);
+  start.set_run_id("guarded");
+  result = Run(start, test::MakeUrls(1));
+  ASSERT_TRUE(result.finished) << result.status.error_message();
+  EXPECT_THAT(result.finished->target_stderr(), HasSubstr("gateway refused"));
+  // The rules go, as by somebody's `nft flush ruleset`; the note stays.
+  ASSERT_TRUE(std::system(fmt::format("nft delete table inet fetchbench_guard_test_{}", getpid())
+                              .c_str()) == 0);  // NOLINT(cert-env33-c): a text of ours
+  start.set_run_id("flushed");
+  result = Run(start, test::MakeUrls(1));
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  ExpectNothingLeft();
+}
+
+TEST_F(ContainerGuardTest, OtherNetworksCannotBeAskedForInstead) {
+  v1::Start start = PublicStart();
+  start.mutable_container()->set_network_mode("container:" + std::string(64, 'a'));
+  EXPECT_EQ(Run(start, {}).status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ContainerGuardTest, ABuildDoesNotReachItsHost) {
+  if (!CanSetRules()) GTEST_SKIP() << "needs root and nft";
+  const Prepared open = Build(DialScript());
+  ASSERT_TRUE(open.status.ok()) << open.status.error_message();
+  EXPECT_THAT(open.messages, Contains(HasSubstr("gateway open")));
+  ApplyGuard();
+  const Prepared guarded = Build(DialScript() + " again");
+  ASSERT_TRUE(guarded.status.ok()) << guarded.status.error_message();
+  EXPECT_THAT(guarded.messages, Contains(HasSubstr("gateway refused")));
+  EXPECT_THAT(guarded.messages, Not(Contains(HasSubstr("gateway open"))));
+}
+
+TEST_F(ContainerGuardTest, NothingIsBuiltWithRulesThatShouldBeThereAndAreNot) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root's note is looked at";
+  WriteState("version=1\npool=10.213.0.0/16\nbridges=fbn\n");
+  const Prepared prepared = Build("refused");
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(prepared.status.error_message(), HasSubstr("fetchbench-guard"));
+}
+
+TEST_F(ContainerGuardTest, ABuildThatTakesTooMuchMemoryFails) {
+  const Prepared prepared = Build("eat=300");
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(prepared.status.error_message(), HasSubstr("137"));
+}
+
+class BuildTimeTest : public ContainerGuardTest {
+ protected:
+  void SetUp() override {
+    config_.build.time = std::chrono::seconds(20);
+    ContainerGuardTest::SetUp();
+  }
+  // The container of the build's step, while it runs.
+  std::optional<boost::json::object> StepOfTheBuild() {
+    const auto list = Get(client_.ListContainers({}));
+    for (const docker::ContainerSummary& container : list.ok() ? *list : NoContainers()) {
+      const auto info = Get(client_.InspectContainer(container.id));
+      if (!info.ok() || !info->running) continue;
+      const auto host = docker::ObjectAt(info->raw, "HostConfig");
+      if (host && docker::NumberAt(*host, "Memory") == static_cast<int64_t>(kMemory)) return *host;
+    }
+    return std::nullopt;
+  }
+  static std::vector<docker::ContainerSummary> NoContainers() { return {}; }
+};
+
+TEST_F(BuildTimeTest, ABuildHasItsLimitsAndEndsAtItsDeadline) {
+  Prepared prepared;
+  std::thread building([&] { prepared = Build("stay"); });
+  std::optional<boost::json::object> step;
+  for (int i = 0; i < 400 && !step; ++i) {
+    step = StepOfTheBuild();
+    if (!step) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  building.join();
+  EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED)
+      << prepared.status.error_message();
+  ASSERT_TRUE(step);
+  EXPECT_EQ(docker::NumberAt(*step, "MemorySwap"), static_cast<int64_t>(kMemory));
+  EXPECT_EQ(docker::StringAt(*step, "CpusetCpus"), "0");
+  EXPECT_EQ(docker::NumberAt(*step, "CpuQuota") * 2, docker::NumberAt(*step, "CpuPeriod"));
+  for (int i = 0; i < 500 && StepOfTheBuild(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(StepOfTheBuild());
+}
+
+}  // namespace
+}  // namespace fetchbench::agent
