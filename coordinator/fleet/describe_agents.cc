@@ -17,6 +17,7 @@
 #include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
+#include "coordinator/run/peer_text.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -64,6 +65,7 @@ absl::StatusOr<Answer> AskOnce(v1::Agent::Stub& stub,
   }
   if (!question.Open(nullptr)) return absl::CancelledError("stopped by the user");
   if (!status.ok()) return FromGrpc(status);
+  BoundPeerMessage(answer.response);
   answer.times.arrived_us = answer.response.received_us();
   answer.times.answered_us = answer.response.host().clock_us();
   return answer;

@@ -10,6 +10,7 @@
 #include "common/record_codec.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/run/blocking.h"
+#include "coordinator/run/peer_text.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -147,6 +148,7 @@ Task<absl::Status> AgentSession::RunStream(Self self) {
   self->start_.set_last_committed_seq(self->last_committed_);
   self->leases_.clear();  // what was not sent, the agent does not hold: it is taken back
   self->credit_ = 0;
+  self->started_here_ = false;
   self->start_sent_ = self->cancel_sent_ = self->finish_sent_ = self->ack_due_ = false;
   auto* stub = self->stub_.get();
   const auto starter = [stub](grpc::ClientContext* context, auto* reactor) {
@@ -236,16 +238,19 @@ Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection>
       }
       co_return message.status();
     }
-    const absl::Status status = self->Handle(*message);
+    const absl::Status status = self->Receive(*message);
     if (!status.ok() || self->ended_) co_return status;
   }
 }
 
-absl::Status AgentSession::Handle(v1::AgentMessage& message) {
+absl::Status AgentSession::Receive(v1::AgentMessage& message) {
+  if (!message.has_batch()) BoundPeerMessage(message);
+  if (!started_here_ && (message.has_batch() || message.has_credit() || message.has_progress())) {
+    return absl::InvalidArgumentError("the agent did not begin with Started");
+  }
   switch (message.kind_case()) {
     case v1::AgentMessage::kStarted:
-      HandleStarted(message.started());
-      break;
+      return HandleStarted(message.started());
     case v1::AgentMessage::kCredit:
       credit_ = std::min(kMaxCredit, credit_ + message.credit().urls());
       events_.credit();
@@ -274,7 +279,14 @@ absl::Status AgentSession::Handle(v1::AgentMessage& message) {
   return absl::OkStatus();
 }
 
-void AgentSession::HandleStarted(const v1::Started& started) {
+absl::Status AgentSession::HandleStarted(const v1::Started& started) {
+  if (std::exchange(started_here_, true)) {
+    return absl::InvalidArgumentError("the agent said Started twice on one stream");
+  }
+  if (started.held_lease_ids_size() > kMaxHeldLeases) {
+    return absl::InvalidArgumentError(fmt::format("the agent claims to hold {} leases: at most {}",
+                                                  started.held_lease_ids_size(), kMaxHeldLeases));
+  }
   absl::flat_hash_set<uint64_t> held;
   if (started.resumed()) {
     held.insert(started.held_lease_ids().begin(), started.held_lease_ids().end());
@@ -284,6 +296,7 @@ void AgentSession::HandleStarted(const v1::Started& started) {
   }
   started_once_ = true;
   events_.started(started, held);
+  return absl::OkStatus();
 }
 
 absl::Status AgentSession::HandleBatch(v1::Batch& batch) {
@@ -294,9 +307,10 @@ absl::Status AgentSession::HandleBatch(v1::Batch& batch) {
     WakeWriter();
     return absl::OkStatus();
   }
-  if (last_received_ != 0 && seq != last_received_ + 1) {
+  const uint64_t before = last_received_ != 0 ? last_received_ : start_.last_committed_seq();
+  if (seq != before + 1 || seq > kMaxBatchSeq) {
     return absl::DataLossError(
-        fmt::format("batch {} follows batch {}: some are missing", seq, last_received_));
+        fmt::format("batch {} follows batch {}: some are missing", seq, before));
   }
   auto records = DecodeRecords(batch.records());
   if (!records.ok()) return records.status();

@@ -21,6 +21,11 @@
 
 namespace fetchbench::coordinator {
 
+// Leases that an agent may say it still holds.
+inline constexpr int kMaxHeldLeases = 1 << 20;
+// The highest number of a batch.
+inline constexpr uint64_t kMaxBatchSeq = uint64_t{1} << 62;
+
 struct AgentSessionLimits {
   // Nothing heard for so long: the stream is given up and opened anew. Agents report every second.
   std::chrono::milliseconds silence{10'000};
@@ -70,6 +75,10 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   // Drops the stream and tries no more. No event comes afterwards.
   void Abandon();
 
+  // What a message of the agent does; every one that comes is given to this. An error breaks the
+  // stream: the agent does not keep to the protocol.
+  absl::Status Receive(v1::AgentMessage& message);
+
   const AgentEndpoint& endpoint() const { return endpoint_; }
   bool ended() const { return ended_; }
 
@@ -92,9 +101,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   static Task<> WriteLoop(Self self, std::shared_ptr<Connection> connection);
   static Task<absl::Status> ReadLoop(Self self, std::shared_ptr<Connection> connection);
   std::optional<v1::CoordinatorMessage> NextMessage();
-  absl::Status Handle(v1::AgentMessage& message);
   absl::Status HandleBatch(v1::Batch& batch);
-  void HandleStarted(const v1::Started& started);
+  absl::Status HandleStarted(const v1::Started& started);
   bool IsFatal(const absl::Status& status) const;
   static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
   void End();
@@ -117,6 +125,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   uint64_t last_committed_ = 0;
   bool ack_due_ = false;
   bool started_once_ = false;
+  bool started_here_ = false;  // on this stream
   bool start_sent_ = false;
   bool finish_wanted_ = false;
   bool finish_sent_ = false;

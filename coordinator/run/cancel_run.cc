@@ -11,6 +11,7 @@
 #include "common/status_util.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/tls_diagnosis.h"
+#include "coordinator/run/peer_text.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -57,6 +58,7 @@ absl::StatusOr<v1::DescribeResponse> DescribeAgent(const AgentEndpoint& endpoint
   v1::DescribeResponse response;
   const grpc::Status status = stub->Describe(&context, v1::DescribeRequest(), &response);
   if (!status.ok()) return ExplainUnreachable(endpoint, FromGrpc(status));
+  BoundPeerMessage(response);
   return response;
 }
 

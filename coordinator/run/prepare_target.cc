@@ -16,6 +16,7 @@
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/child_process.h"
+#include "coordinator/run/peer_text.h"
 #include "coordinator/run/staged_folder.h"
 #include "coordinator/targets/build_arguments.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
@@ -117,6 +118,7 @@ Task<Facts> PrepareOnce(net::any_io_executor loop, v1::Agent::Stub* stub, size_t
       co_return absl::InternalError("the agent ended the call without saying that it is ready");
     }
     answered = true;
+    BoundPeerMessage(*message);
     events.progress(index, *message);
     if (message->ready()) {
       stream.CloseWrites();

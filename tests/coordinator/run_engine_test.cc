@@ -8,9 +8,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <limits>
 #include <string>
+#include <thread>
 
 #include "common/clock.h"
+#include "common/record_codec.h"
+#include "coordinator/run/peer_text.h"
 #include "tests/coordinator/memory_spool.h"
 #include "tests/support/fake_agent.h"
 #include "tests/support/temp_folder.h"
@@ -222,6 +227,86 @@ TEST_F(RunEngineTest, AMalformedBatchEndsThatAgentOnly) {
   ExpectComplete(result, 5000);
   EXPECT_TRUE(result.agents[1].lost);
   EXPECT_THAT(result.agents[1].trouble, HasSubstr("malformed"));
+}
+
+v1::AgentMessage BatchOf(uint64_t seq, int records) {
+  v1::AgentMessage message;
+  message.mutable_batch()->set_seq(seq);
+  std::vector<Record> all(static_cast<size_t>(records));
+  for (Record& r : all) r.outcome = Outcome::kDnsNotFound;
+  *message.mutable_batch()->mutable_records() = EncodeRecords(all);
+  return message;
+}
+
+// The record of a URL, once the stream of `other` is over: so nothing ends before that was heard.
+FakeAgentScript AfterTheEndOf(const std::vector<std::unique_ptr<FakeAgent>>& agents, size_t other) {
+  return {.answer = [&agents, other](uint64_t index, const std::string&) {
+    constexpr int kLooks = 1'000;
+    for (int i = 0; i < kLooks && agents[other]->streams_ended() == 0; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    Record r;
+    r.index = index;
+    r.outcome = Outcome::kDnsNotFound;
+    return std::optional(r);
+  }};
+}
+
+// Each of these is said by one of two agents; the other does the work.
+TEST_F(RunEngineTest, HostileWordsEndTheAgentThatSaysThemAndNothingElse) {
+  v1::AgentMessage started;
+  started.mutable_started();
+  v1::AgentMessage expanding = BatchOf(1, 8'000);
+  auto& records = *expanding.mutable_batch()->mutable_records();
+  records.add_texts(std::string(1 << 20, 'x'));  // 8 GB when it is unpacked
+  for (int i = 0; i < records.index_delta_size(); ++i) records.add_error_ref(1);
+  v1::AgentMessage late = BatchOf(1, 1);
+  late.mutable_batch()->mutable_records()->set_start_base_us(std::numeric_limits<int64_t>::max());
+  v1::AgentMessage early = late;
+  early.mutable_batch()->mutable_records()->set_start_base_us(std::numeric_limits<int64_t>::min());
+  const std::vector<v1::AgentMessage> words = {started,
+                                               BatchOf(5, 1),
+                                               BatchOf(std::numeric_limits<uint64_t>::max(), 1),
+                                               expanding,
+                                               late,
+                                               early,
+                                               BatchOf(1, kMaxBatchRecords + 1)};
+  for (size_t i = 0; i < words.size(); ++i) {
+    agents_.clear();
+    std::filesystem::remove(folder_.File("records.db"));
+    Add(AfterTheEndOf(agents_, 1));
+    Add({.first_words = {words[i]}});
+    const Result result = Run(200);
+    ExpectComplete(result, 200);
+    EXPECT_TRUE(result.agents[1].lost) << i << " " << result.agents[1].trouble;
+  }
+}
+
+TEST_F(RunEngineTest, AbsurdFiguresAndTextsAreCutToSize) {
+  v1::AgentMessage progress;
+  v1::Progress& p = *progress.mutable_progress();
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  p.mutable_target()->set_user_us(most);
+  p.mutable_target()->set_system_us(most);
+  p.mutable_target()->set_peak_rss_bytes(most);
+  p.set_stalled_us(most);
+  p.set_agent_cpu_us(most);
+  p.set_engine_cpu_us(most);
+  p.set_surplus_lines(most);
+  p.set_in_flight(std::numeric_limits<uint32_t>::max());
+  p.set_steal_permille(std::numeric_limits<uint32_t>::max());
+  p.set_clock_us(std::numeric_limits<int64_t>::min());
+  v1::AgentMessage failed;
+  failed.mutable_failed()->set_code(-77);
+  failed.mutable_failed()->set_message("\x1b[2J" + std::string(8 << 20, 'x'));
+  Add(AfterTheEndOf(agents_, 1));
+  Add({.first_words = {progress, progress, failed}});
+  const Result result = Run(200);
+  ExpectComplete(result, 200);
+  EXPECT_TRUE(result.agents[1].lost);
+  EXPECT_LE(result.agents[1].trouble.size(), kMaxPeerTextBytes + 200);
+  EXPECT_THAT(result.agents[1].trouble, ::testing::Not(HasSubstr("\x1b")));
+  EXPECT_LE(result.agents[1].peak_rss_bytes, kMaxPeerNumber);
 }
 
 TEST_F(RunEngineTest, ATargetThatCrashesEndsTheRunIncomplete) {

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
+#include <limits>
+#include <string>
 
 #include "coordinator/run/agent_board.h"
 #include "coordinator/run/origin_client.h"
+#include "coordinator/run/peer_text.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/run_folder.h"
 #include "coordinator/run/run_report.h"
@@ -95,6 +98,39 @@ TEST(OriginStatisticsTest, AreReadAndRubbishIsRefused) {
   EXPECT_EQ(statistics->responses.at(404), 1u);
   EXPECT_EQ(statistics->lateness_p99_us, 99);
   EXPECT_FALSE(ParseRunStatistics(boost::json::object()).ok());
+}
+
+TEST(PeerTextTest, WhatAnAgentTellsIsBroughtWithinBounds) {
+  v1::AgentMessage message;
+  v1::Started& started = *message.mutable_started();
+  started.mutable_host()->set_hostname("h\x1b[2J\x7f\xc2\x9b" + std::string(10'000, 'x'));
+  started.mutable_host()->set_memory_bytes(std::numeric_limits<uint64_t>::max());
+  started.mutable_host()->set_clock_us(std::numeric_limits<int64_t>::min());
+  started.mutable_target()->add_libraries(std::string(10'000, '\r'));
+  for (int i = 0; i < 5'000; ++i) started.mutable_target()->add_libraries("a");
+  for (int i = 0; i < 5'000; ++i) started.add_held_lease_ids(std::numeric_limits<uint64_t>::max());
+  BoundPeerMessage(message);
+  EXPECT_THAT(started.host().hostname(), ::testing::StartsWith("h?[2J??x"));
+  EXPECT_LE(started.host().hostname().size(), kMaxPeerTextBytes);
+  EXPECT_EQ(started.host().memory_bytes(), kMaxPeerNumber);
+  EXPECT_EQ(started.host().clock_us(), -static_cast<int64_t>(kMaxPeerNumber));
+  EXPECT_EQ(started.target().libraries_size(), kMaxPeerListEntries);
+  EXPECT_EQ(started.target().libraries(0), std::string(kMaxPeerTextBytes, '?'));
+  EXPECT_EQ(started.held_lease_ids_size(), 5'000);  // each is looked up, none is shown
+}
+
+TEST(PeerTextTest, OrdinaryTextStaysAsItIs) {
+  v1::AgentMessage message;
+  const std::string text = "line one\n\tline two: \xc3\xa4\xe2\x82\xac";
+  message.mutable_failed()->set_target_stderr(text);
+  message.mutable_failed()->mutable_totals()->set_records(7);
+  BoundPeerMessage(message);
+  EXPECT_EQ(message.failed().target_stderr(), text);
+  EXPECT_EQ(message.failed().totals().records(), 7);
+  // Cut between characters, not within one.
+  message.mutable_failed()->set_message(std::string(kMaxPeerTextBytes - 1, 'x') + "\xe2\x82\xac");
+  BoundPeerMessage(message);
+  EXPECT_EQ(message.failed().message(), std::string(kMaxPeerTextBytes - 1, 'x'));
 }
 
 TEST(StartTest, RefusesPrivateAddressesOnTheInternetOnly) {

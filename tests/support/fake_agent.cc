@@ -94,8 +94,14 @@ void FakeAgent::Grant(CallStream& stream, uint32_t urls) {
 }
 
 grpc::Status FakeAgent::Execute(grpc::ServerContext* /*context*/, CallStream* stream) {
+  const grpc::Status status = Serve(*stream);
+  ++streams_ended_;
+  return status;
+}
+
+grpc::Status FakeAgent::Serve(CallStream& stream) {
   v1::CoordinatorMessage message;
-  if (!stream->Read(&message) || !message.has_start()) {
+  if (!stream.Read(&message) || !message.has_start()) {
     return {grpc::StatusCode::INVALID_ARGUMENT, "no Start"};
   }
   {
@@ -111,19 +117,20 @@ grpc::Status FakeAgent::Execute(grpc::ServerContext* /*context*/, CallStream* st
       gathered_.clear();
       last_seq_ = message.start().last_committed_seq();
     }
-    SendStarted(*stream, resumed);
+    SendStarted(stream, resumed);
     for (const v1::Batch& batch : unacknowledged_) {
       if (batch.seq() <= message.start().last_committed_seq()) continue;
       v1::AgentMessage again;
       *again.mutable_batch() = batch;
-      stream->Write(again);
+      stream.Write(again);
     }
     credit_ = 0;
-    Grant(*stream, script_.window);
+    Grant(stream, script_.window);
+    for (const v1::AgentMessage& word : script_.first_words) stream.Write(word);
   }
-  while (stream->Read(&message)) {
+  while (stream.Read(&message)) {
     const std::lock_guard lock(mutex_);
-    if (!HandleLocked(message, *stream)) return broken_ ? kBroken : grpc::Status::OK;
+    if (!HandleLocked(message, stream)) return broken_ ? kBroken : grpc::Status::OK;
   }
   return kBroken;
 }

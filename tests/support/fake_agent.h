@@ -2,6 +2,7 @@
 
 #include <grpcpp/server.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -31,6 +32,8 @@ struct FakeAgentScript {
   bool send_batches_twice = false;
   bool ignore_cancel = false;
   std::optional<grpc::Status> refuse{};  // Execute answers this at once
+  // Sent after Started and the first credit.
+  std::vector<v1::AgentMessage> first_words{};
   // Sent instead of the first batch.
   std::optional<v1::AgentMessage> instead_of_batch{};
 };
@@ -50,6 +53,8 @@ class FakeAgent final : public v1::Agent::Service {
   bool cancelled() const;
   // How many URLs were lent beyond what had been granted.
   uint64_t overdrawn() const;
+  // Execute calls that are over.
+  int streams_ended() const { return streams_ended_; }
 
   grpc::Status Describe(grpc::ServerContext* context, const v1::DescribeRequest* request,
                         v1::DescribeResponse* response) override;
@@ -60,6 +65,7 @@ class FakeAgent final : public v1::Agent::Service {
  private:
   using CallStream = grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
 
+  grpc::Status Serve(CallStream& stream);
   bool HandleLocked(const v1::CoordinatorMessage& message, CallStream& stream);
   bool TakeLease(const v1::Lease& lease, CallStream& stream);
   bool SendBatch(CallStream& stream);
@@ -83,6 +89,7 @@ class FakeAgent final : public v1::Agent::Service {
   uint64_t records_sent_ = 0;
   uint64_t credit_ = 0;
   uint64_t overdrawn_ = 0;
+  std::atomic<int> streams_ended_{0};
   bool finish_ = false;
   bool cancelled_ = false;
   bool broken_ = false;
