@@ -103,8 +103,10 @@ Task<absl::StatusOr<v1::TargetFacts>> DescribeTarget(net::any_io_executor loop,
   }
   absl::StatusOr<v1::TargetFacts> facts = ParseTargetFacts(collector.output);
   if (!facts.ok()) {
+    const std::string tail = ValidUtf8(collector.exit->stderr_tail);
     co_return absl::FailedPreconditionError(
-        fmt::format("{}: {}", what, std::string(facts.status().message())));
+        fmt::format("{}: {}{}{}", what, std::string(facts.status().message()),
+                    tail.empty() ? "" : "; on standard error: ", tail));
   }
   co_return std::move(facts);
 }

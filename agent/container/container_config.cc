@@ -59,6 +59,12 @@ json::object HostConfig(const ContainerSpec& spec, const ContainerMounts& mounts
   return host;
 }
 
+// By a name that /etc/passwd of the image gives to it, it may still be.
+bool IsRoot(std::string_view user) {
+  const std::string_view name = user.substr(0, user.find(':'));
+  return name == "root" || (!name.empty() && name.find_first_not_of('0') == std::string_view::npos);
+}
+
 void Append(json::array& array, const std::vector<std::string>& strings, size_t from = 0) {
   for (size_t i = from; i < strings.size(); ++i) array.emplace_back(strings[i]);
 }
@@ -94,7 +100,7 @@ json::object ContainerConfig(const ContainerSpec& spec, const TargetCommand& com
       {"Entrypoint", std::move(entrypoint)},
       {"Cmd", std::move(arguments)},
       {"Env", std::move(environ)},
-      {"User", spec.user.empty() ? kNobody : spec.user},
+      {"User", spec.user.empty() || IsRoot(spec.user) ? kNobody : spec.user},
       {"Tty", false},
       {"Labels", std::move(labels)},
       {"HostConfig", HostConfig(spec, mounts, cgroup_parent)},

@@ -97,6 +97,10 @@ class ContainerProcess::Running : public std::enable_shared_from_this<Running> {
   enum class Phase { kStarting, kRunning, kEnded };
 
   Task<absl::Status> CreateAndStart(TargetCommand command) {
+    if (spec_.entrypoint.empty()) {
+      co_return absl::FailedPreconditionError(
+          "its image has no ENTRYPOINT: its Dockerfile must name the program there, not in CMD");
+    }
     absl::StatusOr<docker::EngineInfo> info = co_await host_->Info();
     if (!info.ok()) co_return info.status();
     absl::StatusOr<std::string> folder = host_->Folder();

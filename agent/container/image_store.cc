@@ -27,6 +27,21 @@ absl::Status CheckReference(const std::string& reference) {
   return absl::OkStatus();
 }
 
+// What a Dockerfile's `ENTRYPOINT program` becomes.
+bool IsShellForm(const std::vector<std::string>& entrypoint) {
+  return entrypoint.size() == 3 && entrypoint[0] == "/bin/sh" && entrypoint[1] == "-c";
+}
+
+// What lib/CONTRACT.md asks of a description.
+absl::Status CheckFacts(const v1::TargetFacts& facts, const std::string& what) {
+  const char* missing = nullptr;
+  if (facts.runtime().empty()) missing = "runtime";
+  if (facts.name().empty()) missing = "name";
+  if (missing == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("{}: the member '{}' is not there, or no text", what, missing));
+}
+
 std::string CacheKey(const docker::ImageInfo& image, const std::string& target) {
   return fmt::format("{} {}", image.id, target);
 }
@@ -127,6 +142,7 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   ContainerSpec spec;
   spec.target_name = target.name();
   SetImage(image, spec);
+  const bool shell_form = IsShellForm(spec.entrypoint);
   spec.limits = std::move(limits);
   spec.limits.set_network_mode("none");
   auto process = std::make_unique<ContainerProcess>(host_, std::move(spec));
@@ -136,8 +152,15 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   absl::StatusOr<v1::TargetFacts> facts =
       co_await DescribeTarget(host_->loop(), std::move(process), std::move(command), what,
                               settings_.describe_patience, std::move(stopping));
-  if (!facts.ok()) co_return facts.status();
-  if (facts->name().empty()) facts->set_name(target.name());
+  absl::Status described = facts.ok() ? CheckFacts(*facts, what) : facts.status();
+  if (!described.ok() && shell_form) {
+    described = absl::Status(
+        described.code(),
+        fmt::format("{} (its ENTRYPOINT is a shell's command, which gets no arguments: write it as "
+                    "a list, [\"/program\"])",
+                    std::string(described.message())));
+  }
+  if (!described.ok()) co_return described;
   facts->set_image_digest(image.id);
   if (facts_.size() >= kMaxKnownFacts) facts_.clear();
   facts_[cache_key] = *facts;

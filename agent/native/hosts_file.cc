@@ -1,8 +1,8 @@
 #include "agent/native/hosts_file.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+
+#include "common/files.h"
 
 namespace fetchbench::native {
 namespace {
@@ -26,11 +26,7 @@ std::string Lowered(std::string_view text) {
 
 }  // namespace
 
-HostsFile HostsFile::Load(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return Parse(text);
-}
+HostsFile HostsFile::Load(const std::string& path) { return Parse(ReadWholeFile(path)); }
 
 HostsFile HostsFile::Parse(std::string_view text) {
   HostsFile hosts;

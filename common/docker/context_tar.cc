@@ -47,7 +47,7 @@ absl::StatusOr<Entries> ListEntries(const fs::path& folder, const IgnoreRules& r
       if (!kept && !rules.has_exceptions()) it.disable_recursion_pending();
     } else if (kept) {
       if (entries.size() >= kMaxContextFiles) {
-        return absl::ResourceExhaustedError(
+        return absl::InvalidArgumentError(
             fmt::format("{} holds more than {} files: name what a build does not need in {}",
                         folder.string(), kMaxContextFiles, kIgnoreFile));
       }
@@ -63,11 +63,12 @@ absl::StatusOr<Entries> ListEntries(const fs::path& folder, const IgnoreRules& r
 }
 
 // A link's target may not leave the folder: elsewhere it would lead to something else, or nothing.
-absl::Status CheckLink(const std::string& path, const fs::path& to) {
+absl::Status CheckLink(const fs::path& file, const std::string& path, const fs::path& to) {
   const fs::path landing = (fs::path(path).parent_path() / to).lexically_normal();
   if (to.is_absolute() || landing.empty() || *landing.begin() == "..") {
     return absl::InvalidArgumentError(
-        fmt::format("{}: the symbolic link leads out of its folder, to {}", path, to.string()));
+        fmt::format("{}: the symbolic link leads out of the target's folder, to {}", file.string(),
+                    to.string()));
   }
   return absl::OkStatus();
 }
@@ -101,8 +102,18 @@ absl::Status AddEntry(TarWriter& tar, const fs::path& folder, const std::string&
   std::error_code error;
   const fs::path to = fs::read_symlink(file, error);
   if (error) return FileError(file, error);
-  if (absl::Status s = CheckLink(path, to); !s.ok()) return s;
+  if (absl::Status s = CheckLink(file, path, to); !s.ok()) return s;
   return tar.AddSymlink(path, to.string());
+}
+
+// Without the file there are no rules.
+absl::StatusOr<IgnoreRules> ReadRules(const fs::path& path) {
+  const absl::Status is_file = CheckIsFile(path.string());
+  if (absl::IsNotFound(is_file)) return IgnoreRules::Parse("");
+  if (!is_file.ok()) return is_file;
+  const absl::StatusOr<std::string> text = ReadTextFile(path.string());
+  if (!text.ok()) return text.status();
+  return IgnoreRules::Parse(*text);
 }
 
 }  // namespace
@@ -111,15 +122,16 @@ absl::StatusOr<ContextTar> PackContext(const std::string& folder) {
   const fs::path root(folder);
   std::error_code error;
   if (!fs::is_regular_file(root / kDockerfile, error)) {
-    return absl::NotFoundError(fmt::format("{} has no {}", folder, kDockerfile));
+    return absl::NotFoundError(fmt::format("{} has no file {}", folder, kDockerfile));
   }
-  const absl::StatusOr<Entries> entries =
-      ListEntries(root, IgnoreRules::Parse(ReadWholeFile(root / kIgnoreFile)));
+  const absl::StatusOr<IgnoreRules> rules = ReadRules(root / kIgnoreFile);
+  if (!rules.ok()) return rules.status();
+  const absl::StatusOr<Entries> entries = ListEntries(root, *rules);
   if (!entries.ok()) return entries.status();
   ContextTar result;
   const auto append = [&result, &folder](std::string_view bytes) -> absl::Status {
     if (result.bytes.size() + bytes.size() > kMaxContextBytes) {
-      return absl::ResourceExhaustedError(
+      return absl::InvalidArgumentError(
           fmt::format("{} holds more than {} MiB: name what a build does not need in {}", folder,
                       kMaxContextBytes >> 20, kIgnoreFile));
     }

@@ -19,8 +19,8 @@ struct ContextTar {
 // The archive of a folder for a build: files in the order of their paths, .dockerignore honoured
 // (the Dockerfile and .dockerignore themselves are always in), symbolic links kept as links when
 // they stay inside. Equal folders give equal bytes. Blocks. InvalidArgument: a link that leads out,
-// a device, socket or pipe; ResourceExhausted: too large; NotFound: no such folder or no Dockerfile
-// in it.
+// a device, socket or pipe, rules that are no file, too large; NotFound: no such folder or no
+// Dockerfile in it.
 absl::StatusOr<ContextTar> PackContext(const std::string& folder);
 
 }  // namespace fetchbench::docker

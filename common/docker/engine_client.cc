@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 
 namespace json = boost::json;
 using boost::beast::http::verb;
+
+// How often a container is tried to be removed, and the time between.
+constexpr int kRemovals = 5;
+constexpr std::chrono::milliseconds kRemovalPause{300};
 
 // "1.41" -> 1041; 0: no version.
 int VersionNumber(std::string_view text) {
@@ -161,6 +166,19 @@ Task<absl::StatusOr<ContainerInfo>> EngineClient::InspectContainer(std::string i
 }
 
 Task<absl::Status> EngineClient::RemoveContainer(std::string id) {
+  net::steady_timer pause(port_.loop);
+  absl::Status removed;
+  for (int i = 0; i < kRemovals; ++i) {
+    removed = co_await RemoveOnce(id);
+    // 500: the Engine itself was writing among the files that it was to remove.
+    if (!absl::IsInternal(removed) || i + 1 == kRemovals) break;
+    pause.expires_after(kRemovalPause);
+    co_await pause.async_wait(kAsTuple);
+  }
+  co_return removed;
+}
+
+Task<absl::Status> EngineClient::RemoveOnce(std::string id) {
   absl::Status removed = co_await Change(fmt::format("removing container {}", id), verb::delete_,
                                          fmt::format("/containers/{}?force=1&v=1", Escape(id)));
   const bool being_removed =

@@ -85,7 +85,7 @@ class EngineClient {
   Task<absl::StatusOr<int>> WaitContainer(std::string id, std::chrono::milliseconds patience);
   Task<absl::Status> KillContainer(std::string id, std::string signal);
   Task<absl::StatusOr<ContainerInfo>> InspectContainer(std::string id);
-  // With force, running or not. OK when there is none of that name any more.
+  // With force, running or not. OK when there is none of that name any more. Tried a few times.
   Task<absl::Status> RemoveContainer(std::string id);
   Task<absl::StatusOr<std::vector<ContainerSummary>>> ListContainers(
       std::vector<std::string> labels);
@@ -116,6 +116,7 @@ class EngineClient {
   Task<absl::StatusOr<EngineReply>> Call(EngineCall call);
   Task<absl::StatusOr<EngineReply>> Ask(std::string what, std::string target);
   Task<absl::Status> Change(std::string what, boost::beast::http::verb method, std::string target);
+  Task<absl::Status> RemoveOnce(std::string id);
   Task<absl::StatusOr<std::string>> Create(std::string what, std::string target,
                                            boost::json::object config);
 

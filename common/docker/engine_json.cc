@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fetchbench::docker {
 namespace {
 
@@ -86,6 +88,19 @@ NetworkInfo ToNetwork(json::object object) {
   }
   info.raw = std::move(object);
   return info;
+}
+
+// Without a terminal's control sequences (ECMA-48: ESC [ parameters, a letter): the builder puts
+// red around what a step prints on standard error.
+std::string WithoutColours(std::string_view text) {
+  std::string plain;
+  while (true) {
+    const size_t escape = std::min(text.find("\x1b["), text.size());
+    plain += text.substr(0, escape);
+    if (escape == text.size()) return plain;
+    const size_t end = text.find_first_not_of("0123456789;?", escape + 2);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
 }
 
 }  // namespace
@@ -259,6 +274,7 @@ BuildLine ParseBuildLine(std::string_view line) {
       result.text = fmt::format("{}: {}", id, result.text);
     }
   }
+  result.text = WithoutColours(result.text);
   while (result.text.ends_with('\n') || result.text.ends_with('\r')) result.text.pop_back();
   result.error = StringAt(*object, "error");
   if (const json::object* aux = ObjectAt(*object, "aux"); aux != nullptr) {

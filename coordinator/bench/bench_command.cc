@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "common/files.h"
 #include "common/record_line.h"
 #include "common/standard_streams.h"
 #include "coordinator/bench/bench_runner.h"
@@ -19,10 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 absl::StatusOr<std::vector<BenchSetting>> ReadSettings(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return absl::NotFoundError(fmt::format("cannot read {}; --settings names it", path));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  auto settings = ParseBenchSettings(text);
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), fmt::format("the settings that --settings names: {}",
+                                                          std::string(text.status().message())));
+  }
+  auto settings = ParseBenchSettings(*text);
   if (settings.ok()) return settings;
   return absl::InvalidArgumentError(
       fmt::format("{}: {}", path, std::string(settings.status().message())));

@@ -74,6 +74,7 @@ absl::StatusOr<std::vector<TargetInfo>> BenchTargets(const std::vector<BenchSett
   if (wanted.empty()) {
     for (const BenchSetting& setting : settings) wanted.push_back(setting.name);
   }
+  if (wanted.empty()) return absl::InvalidArgumentError("the settings name no target");
   std::vector<TargetInfo> targets;
   for (const std::string& name : wanted) {
     const TargetInfo* found = registry.Find(name);

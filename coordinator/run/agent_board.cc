@@ -119,6 +119,7 @@ void AgentBoard::Lost(AgentIndex agent, const std::string& why) {
 void AgentBoard::Failed(AgentIndex agent, const absl::Status& why, const v1::Failed& last) {
   Agent& a = agents_[agent];
   a.state = AgentState::kFailed;
+  a.failure = why;
   if (last.totals().has_target()) {  // else there never was a target
     SetUsage(a, last.totals());
     a.summary.target_exit_code = last.totals().target_exit_code();

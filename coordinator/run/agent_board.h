@@ -42,6 +42,8 @@ class AgentBoard {
   bool ever_started(AgentIndex agent) const { return agents_[agent].started.has_value(); }
   const std::string& name(AgentIndex agent) const { return agents_[agent].name; }
   const std::string& trouble(AgentIndex agent) const { return agents_[agent].summary.trouble; }
+  // Why it gave the run up; OK: it did not.
+  const absl::Status& failure(AgentIndex agent) const { return agents_[agent].failure; }
   const v1::Started* started(AgentIndex agent) const {
     return agents_[agent].started ? &*agents_[agent].started : nullptr;
   }
@@ -72,6 +74,7 @@ class AgentBoard {
     double steal_sum = 0;
     uint64_t reports = 0;
     bool clock_told = false;
+    absl::Status failure;
     AgentSummary summary;
     AgentSummary past;  // what earlier lives of the agent had used: a restarted one begins at 0
   };

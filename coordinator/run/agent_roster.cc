@@ -48,11 +48,26 @@ Task<absl::Status> AgentRoster::WaitConnected(std::chrono::milliseconds limit,
       ++started;
       continue;
     }
+    if (!board_->failure(i).ok()) continue;  // said when it gave up
     spdlog::error("agent {} is not there: {}", board_->name(i),
                   board_->trouble(i).empty() ? "no answer" : board_->trouble(i));
   }
   if (started > 0 || stopped()) co_return absl::OkStatus();
-  co_return absl::UnavailableError("no agent could be reached: " + board_->TroublesInWords());
+  co_return WhyNoneStarted();
+}
+
+// Agents that were reached and refused say why, by a code of their own: a wrong option is not an
+// agent that is missing.
+absl::Status AgentRoster::WhyNoneStarted() const {
+  absl::StatusCode code = absl::StatusCode::kUnavailable;
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    const absl::Status& failure = board_->failure(i);
+    if (failure.ok()) {
+      return absl::UnavailableError("no agent could be reached: " + board_->TroublesInWords());
+    }
+    code = i == 0 || failure.code() == code ? failure.code() : absl::StatusCode::kUnavailable;
+  }
+  return absl::Status(code, "no agent could start the run: " + board_->TroublesInWords());
 }
 
 bool AgentRoster::IsHere(AgentIndex agent) const {

@@ -55,6 +55,7 @@ class AgentRoster {
   void AbandonAll();
 
  private:
+  absl::Status WhyNoneStarted() const;
   void AbandonAway(AgentIndex agent);
   bool AllWant(const std::vector<bool>& expected) const;
 

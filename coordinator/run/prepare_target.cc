@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "common/docker/context_tar.h"
+#include "common/files.h"
 #include "common/grpc_client_stream.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/tls_diagnosis.h"
@@ -47,14 +46,15 @@ absl::StatusOr<TargetPlan> PackTarget(const RunOptions& options) {
     return plan;
   }
   const std::string dockerfile = options.target.folder + "/Dockerfile";
-  std::ifstream stream(dockerfile, std::ios::binary);
-  if (!stream) return absl::NotFoundError(fmt::format("{} cannot be read", dockerfile));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (absl::Status s = CheckIsFile(dockerfile); !s.ok()) return s;
+  const auto text = ReadTextFile(dockerfile);
+  if (!text.ok()) return text.status();
   const auto images = ReadBaseImages(options.base_images, options.base_images_must_exist);
   if (!images.ok()) return images.status();
-  const auto arguments = ChooseArguments(DeclaredArguments(text), *images, options.build_arguments);
+  const auto arguments =
+      ChooseArguments(DeclaredArguments(*text), *images, options.build_arguments);
   if (!arguments.ok()) return arguments.status();
-  if (absl::Status s = CheckBaseImages(RegistryImages(text), *images, *arguments); !s.ok())
+  if (absl::Status s = CheckBaseImages(RegistryImages(*text), *images, *arguments); !s.ok())
     return s;
   auto packed = PackFolder(options.target);
   if (!packed.ok()) return packed.status();

@@ -346,7 +346,8 @@ ExitCode RunController::Report(const absl::Status& error) {
   result_.error = error;
   display_.Finish(LastFrame::kKeep);
   Complain(display_, options_, std::string(error.message()));
-  const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error);
+  const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error) ||
+                     absl::IsFailedPrecondition(error);
   return usage ? ExitCode::kUsage : ExitCode::kInternalError;
 }
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "common/docker/engine_address.h"
-#include "common/files.h"
+#include "coordinator/run/agent_folder.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -153,15 +153,9 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement,
                                                  const RunOptions& options, Stopped stopped) {
-  // mkdtemp makes it with mode 0700. A socket's path may have 107 bytes.
-  std::string folder = TemporaryFolder();
-  constexpr size_t kLongestTemporary = 60;
-  if (folder.size() > kLongestTemporary) folder = "/tmp";
-  folder += "/fetchbench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
-    co_return absl::UnavailableError(fmt::format("cannot make the folder {}: {}", folder,
-                                                 std::generic_category().message(errno)));
-  }
+  auto made = MakeAgentFolder();
+  if (!made.ok()) co_return made.status();
+  const std::string folder = *std::move(made);
   std::vector<std::string> arguments{ProgramFolder() + "/fetchbench-agent",
                                      "--listen",
                                      fmt::format("unix:{}/agent", folder),

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <fstream>
-#include <iterator>
 
+#include "common/files.h"
 #include "coordinator/cli/suggest.h"
 
 namespace fetchbench::coordinator {
@@ -69,13 +68,13 @@ absl::StatusOr<BuildArguments> ParseBaseImages(std::string_view text) {
 }
 
 absl::StatusOr<BuildArguments> ReadBaseImages(const std::string& path, bool must_exist) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    if (!must_exist) return BuildArguments();
-    return absl::NotFoundError(fmt::format("base images: {} cannot be read", path));
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (absl::IsNotFound(text.status()) && !must_exist) return BuildArguments();
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        fmt::format("base images: {}", std::string(text.status().message())));
   }
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  auto images = ParseBaseImages(text);
+  auto images = ParseBaseImages(*text);
   if (images.ok()) return images;
   return absl::InvalidArgumentError(
       fmt::format("base images: {}: {}", path, std::string(images.status().message())));

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <utility>
 
+#include "common/files.h"
 #include "coordinator/targets/target_json.h"
 
 #ifndef FETCHBENCH_SOURCE
@@ -39,23 +39,17 @@ std::vector<fs::path> FoldersIn(const fs::path& folder, std::vector<std::string>
 
 // False: there is none. What cannot be read leaves an empty text and a problem.
 bool ReadTarget(const fs::path& folder, TargetFile& file, std::vector<std::string>& problems) {
-  const fs::path path = folder / "target.json";
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
-  std::ifstream stream(path, std::ios::binary);
-  file.path = path.string();
+  file.path = (folder / "target.json").string();
   file.folder = folder.string();
-  file.text.resize(kMaxFileBytes + 1);
-  stream.read(file.text.data(), static_cast<std::streamsize>(file.text.size()));
-  file.text.resize(static_cast<size_t>(stream.gcount()));
-  if (!stream.is_open() || stream.bad()) {
-    problems.push_back(file.path + ": cannot be read");
+  const absl::Status is_file = CheckIsFile(file.path);
+  if (absl::IsNotFound(is_file)) return false;
+  absl::StatusOr<std::string> text =
+      is_file.ok() ? ReadTextFile(file.path, kMaxFileBytes) : absl::StatusOr<std::string>(is_file);
+  if (!text.ok()) {
+    problems.emplace_back(text.status().message());
     return false;
   }
-  if (file.text.size() > kMaxFileBytes) {
-    problems.push_back(fmt::format("{}: is larger than {} bytes", file.path, kMaxFileBytes));
-    return false;
-  }
+  file.text = *std::move(text);
   return true;
 }
 

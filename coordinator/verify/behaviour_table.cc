@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <fstream>
-#include <iterator>
 
 #include "absl/status/status.h"
+#include "common/files.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -95,10 +94,10 @@ absl::StatusOr<Behaviour> ReadRow(const json::value& value) {
 }  // namespace
 
 absl::StatusOr<std::vector<Behaviour>> ReadBehaviours(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (!text.ok()) return text.status();
   boost::system::error_code error;
-  const json::value document = json::parse(text, error);
+  const json::value document = json::parse(*text, error);
   const json::object* top = document.if_object();
   const json::value* rows = top == nullptr ? nullptr : top->if_contains("behaviours");
   if (error || rows == nullptr || !rows->is_array()) {

@@ -80,6 +80,10 @@ TEST(BenchTargetsTest, UnknownAndRepeatedNamesAreUsageErrors) {
       HasSubstr("twice"));
 }
 
+TEST(BenchTargetsTest, NothingToCompareIsAUsageError) {
+  EXPECT_TRUE(absl::IsInvalidArgument(BenchTargets({}, {}, 0, Registry()).status()));
+}
+
 TEST(PlanStepsTest, WarmsUpEachOnceThenPlaysRoundsInOrdersOfTheirOwn) {
   const auto steps = PlanSteps(5, 3, 1);
   ASSERT_THAT(steps, SizeIs(20));

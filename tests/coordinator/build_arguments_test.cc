@@ -53,6 +53,7 @@ TEST(BuildArgumentsTest, ReadsTheFileOfBaseImages) {
   EXPECT_THAT(std::string(bad.status().message()), HasSubstr("bad.json: GO_IMAGE"));
   EXPECT_TRUE(ReadBaseImages(folder.File("none"), false)->empty());
   EXPECT_TRUE(absl::IsNotFound(ReadBaseImages(folder.File("none"), true).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadBaseImages(folder.path(), false).status()));
 }
 
 TEST(BuildArgumentsTest, BaseImagesThatAHostWithoutARegistryLacksAreNamed) {

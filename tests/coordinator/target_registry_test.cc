@@ -1,6 +1,7 @@
 #include "coordinator/targets/target_registry.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -132,6 +133,20 @@ TEST(TargetRegistryTest, ScansTwoLevelsOfFolders) {
   EXPECT_THAT(registry.Names(), ElementsAre("native", "go/net-http"));
   EXPECT_EQ(registry.Find("go")->folder, folder.File("lib/go/net-http"));
   EXPECT_THAT(registry.problems(), ElementsAre(HasSubstr("a/b/target.json: line 1")));
+}
+
+// A pipe would be waited for, and with it the whole command.
+TEST(TargetRegistryTest, WhatIsNoFileIsAProblemAndHidesNoOther) {
+  const test::TempFolder folder;
+  for (const char* name : {"go/net-http", "a/pipe", "a/folder/target.json"}) {
+    std::filesystem::create_directories(folder.File("lib/" + std::string(name)));
+  }
+  folder.Write("lib/go/net-http/target.json", kGo);
+  ASSERT_EQ(mkfifo(folder.File("lib/a/pipe/target.json").c_str(), 0600), 0);
+  const TargetRegistry registry = ScanTargets(folder.File("lib"));
+  EXPECT_THAT(registry.Names(), ElementsAre("native", "go/net-http"));
+  EXPECT_THAT(registry.problems(), ElementsAre(HasSubstr("a/folder/target.json is no file"),
+                                               HasSubstr("a/pipe/target.json is no file")));
 }
 
 TEST(TargetRegistryTest, WithoutAFolderThereIsNative) {

@@ -56,7 +56,7 @@ TEST_F(ContextTarTest, LinksInsideAreKeptAndThoseThatLeadOutRefused) {
   fs::create_symlink("Dockerfile", folder_.File("inside"));
   EXPECT_TRUE(Pack().ok());
   fs::create_symlink("../../etc/passwd", folder_.File("outside"));
-  EXPECT_THAT(std::string(Pack().status().message()), HasSubstr("outside"));
+  EXPECT_THAT(std::string(Pack().status().message()), HasSubstr(folder_.File("outside")));
   fs::remove(folder_.File("outside"));
   fs::create_symlink("/etc/passwd", folder_.File("absolute"));
   EXPECT_TRUE(absl::IsInvalidArgument(Pack().status()));
@@ -67,10 +67,23 @@ TEST_F(ContextTarTest, DevicesAndPipesAreRefused) {
   EXPECT_THAT(std::string(Pack().status().message()), HasSubstr("pipe"));
 }
 
-TEST_F(ContextTarTest, SizeIsBounded) {
+TEST_F(ContextTarTest, SizeIsBoundedAndTheFoldersMistake) {
   folder_.Write("big", "");
   fs::resize_file(folder_.File("big"), kMaxContextBytes + 1);
-  EXPECT_TRUE(absl::IsResourceExhausted(Pack().status())) << Pack().status();
+  EXPECT_TRUE(absl::IsInvalidArgument(Pack().status())) << Pack().status();
+}
+
+TEST_F(ContextTarTest, RulesAndDockerfileMustBeFiles) {
+  fs::create_directory(folder_.File(".dockerignore"));
+  EXPECT_TRUE(absl::IsInvalidArgument(Pack().status())) << Pack().status();
+  EXPECT_THAT(std::string(Pack().status().message()), HasSubstr(".dockerignore"));
+  fs::remove(folder_.File(".dockerignore"));
+  ASSERT_EQ(mkfifo(folder_.File(".dockerignore").c_str(), 0600), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(Pack().status())) << Pack().status();
+  fs::remove(folder_.File(".dockerignore"));
+  fs::remove(folder_.File("Dockerfile"));
+  fs::create_directory(folder_.File("Dockerfile"));
+  EXPECT_TRUE(absl::IsNotFound(Pack().status())) << Pack().status();
 }
 
 TEST_F(ContextTarTest, AFolderWithoutDockerfileIsNone) {

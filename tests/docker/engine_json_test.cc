@@ -47,6 +47,8 @@ TEST(EngineJsonTest, BuildLines) {
   EXPECT_EQ(ParseBuildLine(R"({"status":"Pulling","id":"ab"})").text, "ab: Pulling");
   EXPECT_EQ(ParseBuildLine(R"({"status":"sha256:2"})").image_id, "sha256:2");
   EXPECT_EQ(ParseBuildLine("no json").text, "no json");
+  EXPECT_EQ(ParseBuildLine(R"({"stream":"\u001b[91mgone wrong\n\u001b[0m"})").text, "gone wrong");
+  EXPECT_EQ(ParseBuildLine(R"({"stream":"a\u001b[1;32mb\u001b["})").text, "ab");
 }
 
 TEST(ReplyErrorTest, NamesCallAndReasonAndWhatToDo) {

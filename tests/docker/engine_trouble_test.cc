@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -26,10 +27,14 @@ using std::chrono::milliseconds;
 using test::RunOn;
 using ::testing::HasSubstr;
 
-// Accepts and answers each connection with the same bytes, then keeps it open.
+// Accepts and answers each connection, the first with the first answer, those beyond the last with
+// the last, then keeps it open.
 class RudeServer {
  public:
-  RudeServer(const std::string& path, std::string answer) : answer_(std::move(answer)) {
+  RudeServer(const std::string& path, std::string answer)
+      : RudeServer(path, std::vector<std::string>{std::move(answer)}) {}
+  RudeServer(const std::string& path, std::vector<std::string> answers)
+      : answers_(std::move(answers)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
@@ -52,12 +57,13 @@ class RudeServer {
     while (true) {
       const int fd = accept(listener_, nullptr, nullptr);
       if (fd < 0) return;
+      const std::string& answer = answers_[std::min(open_.size(), answers_.size() - 1)];
       open_.push_back(fd);
-      [[maybe_unused]] const ssize_t n = write(fd, answer_.data(), answer_.size());
+      [[maybe_unused]] const ssize_t n = write(fd, answer.data(), answer.size());
     }
   }
 
-  const std::string answer_;
+  const std::vector<std::string> answers_;
   int listener_ = -1;
   std::vector<int> open_;
   std::thread thread_;
@@ -120,6 +126,27 @@ TEST_F(EngineTroubleTest, AnAnswerThatStopsHalfWayEndsByItsDeadline) {
                           "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 9\r\n\r\n{");
   EngineClient client = Client();
   EXPECT_TRUE(absl::IsDeadlineExceeded(Get(client.Version()).status()));
+}
+
+constexpr const char* kPong = "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 0\r\n\r\n";
+constexpr const char* kRemoved = "HTTP/1.1 204 No Content\r\n\r\n";
+constexpr const char* kNotEmpty =
+    "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 36\r\n\r\n"
+    R"({"message":"x: directory not empty"})";
+
+// While the Engine books what went on in a container, it fails to remove the files of it.
+TEST_F(EngineTroubleTest, ARemovalThatFailedOnceIsTriedAgain) {
+  const RudeServer server(path_, {kPong, kNotEmpty, kRemoved});
+  EngineClient client = Client();
+  EXPECT_TRUE(Get(client.RemoveContainer("x")).ok());
+}
+
+TEST_F(EngineTroubleTest, ARemovalThatFailsForGoodSaysSo) {
+  const RudeServer server(path_, {kPong, kNotEmpty});
+  EngineClient client = Client();
+  const absl::Status s = Get(client.RemoveContainer("x"));
+  EXPECT_TRUE(absl::IsInternal(s)) << s;
+  EXPECT_THAT(std::string(s.message()), HasSubstr("directory not empty"));
 }
 
 TEST_F(EngineTroubleTest, NonsenseIsAnError) {

@@ -131,6 +131,14 @@ TEST_F(ContainerRunTest, ABuildThatFailsShowsItsStep) {
   EXPECT_THAT(EngineHas(RunId()), IsEmpty());
 }
 
+TEST_F(ContainerRunTest, AFolderInPlaceOfTheDockerfileIsTheUsersMistake) {
+  std::filesystem::remove(folder_.File("lib/test/scripted/Dockerfile"));
+  std::filesystem::create_directories(folder_.File("lib/test/scripted/Dockerfile"));
+  const auto run = RunContainer("scripted", 1, {}, environment_);
+  EXPECT_EQ(exit_, 2) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("Dockerfile is no file"));
+}
+
 TEST_F(ContainerRunTest, WrongArgumentsAndImagesAreTheUsersMistake) {
   EXPECT_NE(RunContainer("scripted", 1, {"--build-arg", "NO=1"}, environment_)
                 ->error()
@@ -141,6 +149,10 @@ TEST_F(ContainerRunTest, WrongArgumentsAndImagesAreTheUsersMistake) {
       RunContainer("scripted", 1, {"--image", "fetchbench/no-such-image:1"}, environment_);
   EXPECT_EQ(exit_, 2) << run->error();
   EXPECT_THAT(run->error(), HasSubstr("no-such-image"));
+  const auto many = RunContainer("scripted", 1, {"--cpus", "1000"}, environment_);
+  EXPECT_EQ(exit_, 2) << many->error();
+  EXPECT_THAT(many->error(), AllOf(HasSubstr("no agent could start the run"), HasSubstr("CPUs"),
+                                   Not(HasSubstr("could be reached"))));
   folder_.Write("broken.json", "{");
   const auto profile = std::make_unique<Program>(
       ContainerCommand("scripted", {}, "sim:" + folder_.File("broken.json")), environment_);

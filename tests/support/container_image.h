@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 #include "common/docker/engine_address.h"
@@ -23,8 +24,10 @@ inline std::string EngineSocket() {
 inline constexpr const char* kNoEngine =
     "no Docker Engine within reach: start one, or name its socket with DOCKER_HOST=unix://PATH";
 
-// A build context with a Dockerfile, and the static container target as `target`.
-inline std::string TargetContext(const std::string& dockerfile) {
+// A build context with a Dockerfile, the static container target as `target`, and executable files
+// by name and text.
+inline std::string TargetContext(const std::string& dockerfile,
+                                 const std::map<std::string, std::string>& more = {}) {
   const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   std::ifstream in(bin / "fetchbench-container-target", std::ios::binary);
   const std::string program{std::istreambuf_iterator<char>(in), {}};
@@ -36,6 +39,7 @@ inline std::string TargetContext(const std::string& dockerfile) {
   EXPECT_FALSE(program.empty());
   EXPECT_TRUE(tar.AddFile("Dockerfile", dockerfile, false).ok());
   EXPECT_TRUE(tar.AddFile("target", program, true).ok());
+  for (const auto& [name, text] : more) EXPECT_TRUE(tar.AddFile(name, text, true).ok());
   EXPECT_TRUE(tar.Finish().ok());
   return bytes;
 }

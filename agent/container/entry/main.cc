@@ -9,7 +9,9 @@
 // there.
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -61,6 +63,43 @@ bool Receive(int s, int* fds) {
   return true;
 }
 
+// As execvp(3) does it, but without handing a file that is no program to a shell: that would run
+// what was built for another processor as a script. Returns when it failed, with errno.
+void Become(char** argv) {
+  if (strchr(argv[0], '/') != nullptr) {
+    execv(argv[0], argv);
+    return;
+  }
+  const char* path = getenv("PATH");
+  if (path == nullptr) path = "/usr/local/bin:/usr/bin:/bin";
+  int error = ENOENT;
+  while (*path != '\0') {
+    const int length = static_cast<int>(strcspn(path, ":"));
+    char file[PATH_MAX];
+    const bool here = length == 0;  // an empty folder is the present one
+    const int n =
+        snprintf(file, sizeof file, "%.*s/%s", here ? 1 : length, here ? "." : path, argv[0]);
+    if (n > 0 && n < PATH_MAX) {
+      execv(file, argv);
+      if (errno != ENOENT && errno != ENOTDIR) error = errno;
+    }
+    path += length;
+    if (*path == ':') ++path;
+  }
+  errno = error;
+}
+
+// Where the kernel's words name the wrong file, or none.
+const char* Hint(const char* program) {
+  if (errno == ENOENT && strchr(program, '/') != nullptr && access(program, F_OK) == 0) {
+    return " (its interpreter or dynamic loader is not in the image)";
+  }
+  if (errno == ENOEXEC) {
+    return " (built for another kind of processor, or a script without a line #!)";
+  }
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,6 +116,9 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kStreams; ++i) {
     if (dup2(fds[i], i) < 0) return Fail("taking the standard streams from ", kEntrySocketPath);
   }
-  execvp(argv[1], argv + 1);
-  return Fail("starting ", argv[1]);
+  Become(argv + 1);
+  const int error = errno;
+  const char* hint = Hint(argv[1]);
+  dprintf(STDERR_FILENO, "fetchbench-entry: starting %s: %s%s\n", argv[1], strerror(error), hint);
+  return kNotStarted;
 }

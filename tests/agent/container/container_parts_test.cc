@@ -116,6 +116,20 @@ TEST(ContainerLimitsTest, NumbersBeyondAnyHostAreRefused) {
   EXPECT_FALSE(ApplyLimits(o, {}, 0).ok());
 }
 
+TEST(ContainerConfigTest, RunsAsTheImagesUserUnlessThatIsRoot) {
+  const auto user = [](const std::string& given) {
+    ContainerSpec spec;
+    spec.user = given;
+    return std::string(ContainerConfig(spec, {}, {}, "o", "").at("User").as_string());
+  };
+  for (const char* root : {"", "root", "0", "0:0", "root:staff", "0:1000", "00"}) {
+    EXPECT_EQ(user(root), "65534:65534") << root;
+  }
+  for (const char* other : {"1000", "1000:0", "app", "rooty", "10:10"}) {
+    EXPECT_EQ(user(other), other);
+  }
+}
+
 TEST(ContainerConfigTest, ResolversAreAddressesWithPort53) {
   EXPECT_EQ(*ResolverAddress(""), "");
   EXPECT_EQ(*ResolverAddress("127.0.0.1"), "127.0.0.1");

@@ -64,6 +64,37 @@ TEST_F(ContainerPrepareTest, TwoAtOnceBuildOnce) {
   Forget(one.facts->image_digest());
 }
 
+// What is wrong with an image's program is said in words that lead to it.
+TEST_F(ContainerPrepareTest, AnImageWhoseProgramCannotBeStartedSaysWhy) {
+  const auto trouble = [this](const std::string& dockerfile) {
+    const Prepared prepared = PrepareTarget(test::TargetContext(
+        dockerfile, {{"text", "no program\n"}, {"script", "#!/none/interpreter\n"}}));
+    EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << dockerfile;
+    return prepared.status.error_message();
+  };
+  EXPECT_THAT(trouble("FROM scratch\nCOPY target /target\nCMD [\"/target\"]\n"),
+              AllOf(HasSubstr("test/scripted"), HasSubstr("no ENTRYPOINT")));
+  EXPECT_THAT(trouble("FROM scratch\nCOPY target /target\nENTRYPOINT [\"/other\"]\n"),
+              HasSubstr("starting /other: No such file"));
+  EXPECT_THAT(trouble("FROM scratch\nCOPY text /text\nENTRYPOINT [\"/text\"]\n"),
+              HasSubstr("a script without a line #!"));
+  EXPECT_THAT(trouble("FROM scratch\nCOPY script /script\nENTRYPOINT [\"/script\"]\n"),
+              HasSubstr("starting /script: No such file or directory (its interpreter"));
+  // By PATH, as execvp does it.
+  EXPECT_THAT(trouble("FROM scratch\nENV PATH=/none:/bin\nCOPY text /bin/text\n"
+                      "ENTRYPOINT [\"text\"]\n"),
+              HasSubstr("a script without a line #!"));
+  // A shell passes nothing on; the target, which says nothing when asked so, stands in for it.
+  EXPECT_THAT(trouble("FROM scratch\nCOPY target /bin/sh\nENTRYPOINT /target\n"),
+              HasSubstr("write it as a list"));
+  EXPECT_THAT(trouble("FROM scratch\nCOPY target /target\nENTRYPOINT [\"/target\", \"--bare\"]\n"),
+              AllOf(HasSubstr("--describe"), HasSubstr("'runtime'")));
+  // What it says on standard error is part of it.
+  EXPECT_THAT(trouble("FROM scratch\nCOPY target /target\nENV USER_AGENT=tell\n"
+                      "ENTRYPOINT [\"/target\", \"x\"]\n"),
+              AllOf(HasSubstr("not one JSON object"), HasSubstr("CONCURRENCY none")));
+}
+
 TEST_F(ContainerPrepareTest, AFailedBuildTellsTheStepAndLeavesNothing) {
   const std::string context = test::TargetContext("FROM scratch\nCOPY missing /\n");
   const Prepared prepared = PrepareTarget(context);
