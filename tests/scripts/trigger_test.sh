@@ -79,7 +79,7 @@ test_stop_keeps_what_was_counted() {
   stand_in
   trigger native >stdout
   wait_for 'its progress' says 'round 1 of 1'
-  trigger --stop
+  expect_contains 'where the table will be' "$(readlink out/results.txt)" "$(trigger --stop)"
   wait_for 'its end' says 'not running'
   expect_contains table partial "$(<out/results.txt)"
 }
