@@ -6,10 +6,10 @@
 : "${fb_root:?}"
 
 # In the order in which they are built, with the build argument that selects each in a target's Dockerfile.
-export fb_bases=(debian go node python rust bun deno jre java ruby)
+export fb_bases=(debian go node python rust bun deno jre java ruby php)
 declare -A fb_base_argument=(
   [debian]=RUNTIME_IMAGE [go]=GO_IMAGE [node]=NODE_IMAGE [python]=PYTHON_IMAGE [rust]=RUST_IMAGE
-  [bun]=BUN_IMAGE [deno]=DENO_IMAGE [java]=JAVA_IMAGE [jre]=JRE_IMAGE [ruby]=RUBY_IMAGE
+  [bun]=BUN_IMAGE [deno]=DENO_IMAGE [java]=JAVA_IMAGE [jre]=JRE_IMAGE [ruby]=RUBY_IMAGE [php]=PHP_IMAGE
 )
 
 fb_base_suite=trixie

@@ -248,8 +248,11 @@ std::vector<std::string> RenderProgress(const ProgressSnapshot& s, const TextSty
 }
 
 std::string RenderProgressLine(const ProgressSnapshot& s) {
+  const bool running = s.phase.empty() || s.phase == "running";
+  // No clock runs yet, and there are no figures: for minutes, while an image is built.
+  if (!running && s.done == 0 && s.in_flight == 0) return Harmless(s.phase, true);
   std::string line = fmt::format("{}: ", HumanSeconds(std::floor(s.elapsed_s)));
-  if (!s.phase.empty() && s.phase != "running") line += Harmless(s.phase, true) + ", ";
+  if (!running) line += Harmless(s.phase, true) + ", ";
   if (s.total) {
     line +=
         fmt::format("{}/{} ({})", Grouped(s.done), Grouped(*s.total), HumanPercent(Fraction(s)));

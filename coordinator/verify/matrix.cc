@@ -82,8 +82,9 @@ bool IsDeclared(const std::string& behaviour, const Finding& finding,
 }
 
 size_t MatrixColumn::Count(CellVerdict verdict) const {
-  return static_cast<size_t>(std::ranges::count_if(
+  const auto counted = static_cast<size_t>(std::ranges::count_if(
       cells, [verdict](const Cell& cell) { return cell.verdict == verdict; }));
+  return verdict == CellVerdict::kFail ? counted + faults.size() : counted;
 }
 
 bool Matrix::Failed() const {

@@ -47,8 +47,12 @@ struct MatrixColumn {
   std::string runtime = {};             // what really ran: "Go 1.26.1; net/http"
   std::vector<Cell> cells = {};         // as Matrix::behaviours
   std::vector<std::string> stale = {};  // deviations that did not happen, for people
-  std::string not_run = {};             // why nothing of it was run; empty: it was
+  // What is wrong with it in no cell of its own, for people: lines that nobody asked for. Each is a
+  // FAIL that no deviation covers.
+  std::vector<std::string> faults = {};
+  std::string not_run = {};  // why nothing of it was run; empty: it was
 
+  // Of cells; with kFail of faults too.
   size_t Count(CellVerdict verdict) const;
 };
 
@@ -58,7 +62,7 @@ struct Matrix {
   std::vector<MatrixColumn> columns = {};
   bool partial = false;  // stopped by the user: columns are missing
 
-  // Exit 4: a cell is FAIL or a deviation is stale.
+  // Exit 4: a cell is FAIL, there is a fault, or a deviation is stale.
   bool Failed() const;
 };
 

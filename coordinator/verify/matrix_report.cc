@@ -73,6 +73,9 @@ std::string Details(const Matrix& matrix, const MatrixColumn& column) {
   for (size_t i = 0; i < column.cells.size(); ++i) {
     lines += CellLines(matrix.behaviours[i], column.cells[i]);
   }
+  for (const std::string& fault : column.faults) {
+    lines += fmt::format("  {:<9}  {}\n", CellVerdictName(CellVerdict::kFail), fault);
+  }
   for (const std::string& stale : column.stale) {
     lines += fmt::format("  {:<9}  {}\n", "stale", stale);
   }
@@ -125,13 +128,18 @@ void AppendReasons(const Matrix& matrix, const MatrixColumn& column, std::string
     if (it == lines.end()) it = lines.insert(it, {line, {}});
     it->second.push_back(matrix.behaviours[i]);
   }
-  if (lines.empty() && column.not_run.empty() && column.stale.empty()) return;
+  if (lines.empty() && column.not_run.empty() && column.faults.empty() && column.stale.empty()) {
+    return;
+  }
   text += fmt::format("\n### {}\n\n", MarkdownText(column.target));
   if (!column.not_run.empty()) {
     text += fmt::format("Not run here: {}\n", MarkdownText(column.not_run));
   }
   for (const auto& [line, names] : lines) {
     text += fmt::format("- {}: {}\n", fmt::join(names, ", "), MarkdownText(line));
+  }
+  for (const std::string& fault : column.faults) {
+    text += fmt::format("- **FAIL**: {}\n", MarkdownText(fault));
   }
   for (const std::string& stale : column.stale) {
     text += fmt::format("- stale: {}\n", MarkdownText(stale));
@@ -220,11 +228,14 @@ std::string MatrixJson(const Matrix& matrix) {
     for (size_t i = 0; i < column.cells.size(); ++i) {
       cells.push_back(CellJson(matrix.behaviours[i], matrix.families[i], column.cells[i]));
     }
+    json::array faults;
+    for (const std::string& line : column.faults) faults.push_back(View(line));
     json::array stale;
     for (const std::string& line : column.stale) stale.push_back(View(line));
     targets.push_back(json::object{{"target", column.target},
                                    {"runtime", column.runtime},
                                    {"not_run", column.not_run},
+                                   {"faults", faults},
                                    {"stale", stale},
                                    {"cells", cells}});
   }

@@ -55,7 +55,7 @@ void JudgeBystanders(const ResourceCheck& check, const std::vector<std::optional
   std::string text =
       fmt::format("{} of {} ordinary hosts were answered;", answered, check.bystanders);
   for (const auto& [what, count] : others) text += fmt::format(" {} {}", count, what);
-  findings.push_back({"others_starved", std::move(text)});
+  findings.push_back({"others_starved", std::move(text), /*by_deadline=*/true});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "coordinator/verify/record_reader.h"
@@ -101,6 +102,7 @@ struct Judged {
   std::string runtime;
   std::string libc;
   std::string busy;  // what says that the machine was, in words; empty: nothing
+  std::vector<std::string> faults;
 };
 
 // The marks that tell of a machine which had no time for the run. What is beside the target may be
@@ -112,6 +114,29 @@ std::string BusyInWords(const Summary& summary) {
     words += (words.empty() ? "" : "; ") + mark.text;
   }
   return words;
+}
+
+// Lines that are nobody's answer belong to no behaviour: `run` says when they came.
+std::vector<std::string> LineFaults(const std::string& run, const Summary& summary) {
+  std::vector<std::string> faults;
+  for (const Mark& mark : summary.marks) {
+    if (mark.name != "surplus_lines" && mark.name != "unparsable_lines") continue;
+    faults.push_back(fmt::format("{}: {}", run, mark.text));
+  }
+  return faults;
+}
+
+void Append(std::vector<std::string> more, std::vector<std::string>& lines) {
+  std::ranges::move(more, std::back_inserter(lines));
+}
+
+// Says it once, of the last finding that a busy machine may have brought about.
+void TellBusy(const std::string& busy, std::vector<Finding>& findings) {
+  if (busy.empty()) return;
+  const auto last =
+      std::ranges::find(findings.rbegin(), findings.rend(), true, &Finding::by_deadline);
+  if (last == findings.rend()) return;
+  last->text += fmt::format(" (judge it on a quieter machine: {})", busy);
 }
 
 absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
@@ -139,6 +164,7 @@ absl::StatusOr<Judged> JudgeBehaviours(const RunOptions& base,
   judged.runtime = RuntimeInWords(run->summary.facts);
   judged.libc = run->summary.facts.libc;
   judged.busy = BusyInWords(run->summary);
+  judged.faults = LineFaults(note, run->summary);
   for (size_t i = 0; i < behaviours.size(); ++i) {
     judged.findings.push_back(Judge(behaviours[i], run->records[i], seen.sightings[i], asked));
   }
@@ -165,12 +191,10 @@ absl::Status LookAgain(const RunOptions& base, const std::vector<Behaviour>& beh
   if (again.empty()) return absl::OkStatus();
   auto second = JudgeBehaviours(base, again, "looking again", run_one);
   if (!second.ok()) return second.status();
+  Append(std::move(second->faults), judged.faults);
   for (size_t i = 0; i < where.size(); ++i) {
     TwoLooks looks = Compare(std::move(judged.findings[where[i]]), std::move(second->findings[i]));
-    for (Finding& finding : looks.stay) {
-      if (!finding.by_deadline || second->busy.empty()) continue;
-      finding.text += fmt::format(" (judge it on a quieter machine: {})", second->busy);
-    }
+    TellBusy(second->busy, looks.stay);
     judged.findings[where[i]] = std::move(looks.stay);
     judged.once[where[i]] = std::move(looks.once);
   }
@@ -202,8 +226,9 @@ Cell CheckResource(const ResourceCheck& check, const absl::StatusOr<OneRun>& run
                             check.compared_with)};
   }
   const uint64_t before_bytes = before == peaks.end() ? 0 : before->second;
-  return MakeCell(check.name, JudgeResource(check, run->records, run->summary, before_bytes),
-                  declared);
+  std::vector<Finding> findings = JudgeResource(check, run->records, run->summary, before_bytes);
+  TellBusy(BusyInWords(run->summary), findings);
+  return MakeCell(check.name, std::move(findings), declared);
 }
 
 absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base, MatrixColumn& column,
@@ -222,6 +247,7 @@ absl::Status CheckResources(const CheckPlan& plan, const RunOptions& base, Matri
       column.runtime = RuntimeInWords(run->summary.facts);
       libc = run->summary.facts.libc;
     }
+    if (run.ok()) Append(LineFaults(check.name, run->summary), column.faults);
     column.cells[plan.behaviours.size() + i] =
         CheckResource(check, run, peaks, DeclaredBy(base.target, libc));
   }
@@ -247,6 +273,7 @@ absl::Status Fill(const CheckPlan& plan, const TargetInfo& target, MatrixColumn&
     const std::vector<Deviation> declared = DeclaredBy(target, libc);
     if (absl::Status s = LookAgain(base, played, declared, *judged, run_one); !s.ok()) return s;
     column.runtime = judged->runtime;
+    column.faults = std::move(judged->faults);
     for (size_t i = 0; i < played.size(); ++i) {
       Cell& cell = column.cells[where[i]];
       cell = MakeCell(played[i].name, std::move(judged->findings[i]), declared);

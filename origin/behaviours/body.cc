@@ -41,6 +41,10 @@ constexpr std::array kCanned = {
            .length = false},
     Canned{.name = "zstd-unasked", .lines = "Content-Encoding: zstd\r\n"},
     Canned{.name = "unknown-content-encoding", .lines = "Content-Encoding: x-unknown\r\n"},
+    // Twelve bytes too: a byte order mark, then characters of two, three and four bytes.
+    Canned{.name = "utf-8-body",
+           .lines = "Content-Type: text/plain; charset=utf-8\r\n",
+           .body = "\xEF\xBB\xBF\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
     Canned{.name = "meta-refresh",
            .lines = "Content-Type: text/html\r\n",
            .body = "<meta http-equiv=\"refresh\" content=\"0; url=/elsewhere\">",

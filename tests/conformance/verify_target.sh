@@ -33,6 +33,7 @@ if [[ -n $reason ]]; then
 fi
 jq -r '.targets[0] | "\(.target): \(.runtime)",
   (.cells | group_by(.verdict)[] | "  \(.[0].verdict): \(length)"),
+  (.faults[] | "  FAIL \(.)"),
   (.stale[] | "  stale: \(.)"),
   (.cells[] | select(.seen_once) | "  once \(.behaviour): \([.seen_once[].text] | join("; "))"),
   (.cells[] | select(.verdict == "FAIL") | "  FAIL \(.behaviour): \([.findings[].text] | join("; "))")' \

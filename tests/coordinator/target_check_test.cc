@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TargetInfo Target(const std::string& name) {
@@ -25,8 +26,8 @@ TargetInfo Target(const std::string& name) {
   return target;
 }
 
-// Stands for RunOnce: every URL of the list was answered with 200, and the target's peak memory was
-// so much.
+// Stands for RunOnce: every URL of the list was answered with a status, and the target's peak
+// memory was so much.
 class FakeRun {
  public:
   RunResult operator()(const RunOptions& options, const RunPresentation& presentation) {
@@ -53,7 +54,7 @@ class FakeRun {
       Record record;
       record.index = batch.records.size();
       record.outcome = Outcome::kStatus;
-      record.status = 200;
+      record.status = status;
       batch.Add(std::move(record), url);
     }
     (*store)->Push(std::move(batch));
@@ -61,6 +62,7 @@ class FakeRun {
     result.summary.emplace();
     result.summary->facts.runtime = "X 1";
     result.summary->facts.libc = "glibc 2.41";
+    result.summary->marks = marks;
     result.summary->cost.peak_rss_bytes_max =
         presentation.title_note.starts_with("memory-") ? big_peak_bytes : small_peak_bytes;
     return result;
@@ -71,6 +73,8 @@ class FakeRun {
 
   std::string interrupted_at;  // "TARGET NOTE"
   std::string fails_at;
+  std::vector<Mark> marks;
+  int status = 200;
   uint64_t small_peak_bytes = uint64_t{50} << 20;
   uint64_t big_peak_bytes = uint64_t{60} << 20;
 
@@ -118,6 +122,36 @@ TEST(TargetCheckTest, MemoryIsNotJudgedWithoutARunToCompareItWith) {
   EXPECT_EQ(matrix.columns[0].cells.at(1).verdict, CellVerdict::kNotRun);
   EXPECT_THAT(matrix.columns[0].cells.at(1).not_run, HasSubstr("limit-in-flight"));
   EXPECT_THAT(MatrixText(matrix, {.width = 80}), HasSubstr("not run    memory-10000-hosts: noth"));
+}
+
+TEST(TargetCheckTest, LinesThatNobodyAskedForAreAFail) {
+  FakeRun fake;
+  fake.marks = {{"origin_late", "the origin was late"},
+                {"surplus_lines", "the target printed 7 lines too many"},
+                {"unparsable_lines", "the target printed 2 lines that are no records"}};
+  const Matrix matrix = Check(fake, Plan(fake, "slow-dns"), {Target("x/twice")});
+  EXPECT_TRUE(matrix.Failed());
+  ASSERT_THAT(matrix.columns, SizeIs(1));
+  EXPECT_EQ(matrix.columns[0].Count(CellVerdict::kFail), 2U);
+  EXPECT_THAT(matrix.columns[0].faults,
+              ElementsAre("slow-dns: the target printed 7 lines too many",
+                          "slow-dns: the target printed 2 lines that are no records"));
+  EXPECT_THAT(MatrixText(matrix, {.width = 80}), HasSubstr("FAIL       slow-dns: the target pri"));
+  EXPECT_THAT(MatrixMarkdown(matrix), HasSubstr("- **FAIL**: slow-dns: the target printed 7"));
+  EXPECT_THAT(MatrixJson(matrix), HasSubstr(R"("faults":["slow-dns: the target printed 7)"));
+}
+
+TEST(TargetCheckTest, OthersThatStarveOnABusyMachineAreDoubted) {
+  FakeRun fake;
+  fake.status = 503;
+  const std::vector<TargetInfo> targets{Target("x/starves")};
+  const Matrix quiet = Check(fake, Plan(fake, "slow-dns"), targets);
+  fake.marks = {{"steal", "the hypervisor took 7.1 %"}, {"other_cpu_busy", "at its start"}};
+  const Matrix busy = Check(fake, Plan(fake, "slow-dns"), targets);
+  EXPECT_THAT(MatrixText(quiet, {.width = 80}), Not(HasSubstr("quieter")));
+  EXPECT_THAT(MatrixText(busy, {.width = 80}),
+              HasSubstr("(judge it on a quieter machine: the hypervisor took 7.1 %)"));
+  EXPECT_TRUE(busy.Failed());
 }
 
 // Also where nothing but the runs over many hosts was asked for.

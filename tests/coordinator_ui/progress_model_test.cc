@@ -126,6 +126,15 @@ TEST(RenderProgressLineTest, IsOneLineOfPlainAscii) {
   EXPECT_EQ(Harmless(line, /*ascii=*/true), line);
 }
 
+TEST(RenderProgressLineTest, HasNoFiguresBeforeThereAreAny) {
+  ProgressSnapshot snapshot;
+  snapshot.phase = "preparing";
+  EXPECT_EQ(RenderProgressLine(snapshot), "preparing");
+  snapshot.in_flight = 1;
+  EXPECT_TRUE(RenderProgressLine(snapshot).starts_with("0 s: preparing, 0 done, "))
+      << RenderProgressLine(snapshot);
+}
+
 TEST(EstimateEtaTest, IsUnknownWhenNothingMovesOrTheEndIsUnknown) {
   EXPECT_EQ(EstimateEta(std::nullopt, 5, 1, 1), std::nullopt);
   EXPECT_EQ(EstimateEta(10, 5, 0, 1), std::nullopt);

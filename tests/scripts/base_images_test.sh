@@ -71,7 +71,7 @@ test_all_are_built_and_named_in_the_file() {
   stand_ins
   bases || fail "$(<stderr)"
   local argument
-  for argument in BUN DENO GO JAVA JRE NODE PYTHON RUBY RUNTIME RUST; do
+  for argument in BUN DENO GO JAVA JRE NODE PHP PYTHON RUBY RUNTIME RUST; do
     [[ $(jq -r ".${argument}_IMAGE" bases.json) == fetchbench-base/* ]] || fail "$argument: $(<bases.json)"
   done
   expect_equal "bootstrapped" 1 "$(grep -c ^debootstrap calls)"

@@ -4,7 +4,8 @@ set -euo pipefail
 # shellcheck source=tests/scripts/support.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
-# Prints its arguments, then waits for the file ./go on; interrupted, it says so, as the real one does.
+# Prints its arguments, then waits for the file ./go, or for the end of the folder it is in; interrupted, it says so, as
+# the real one does.
 stand_in() {
   mkdir -p stand-ins
   cat >stand-ins/fetchbench-coordinator <<'END'
@@ -13,7 +14,7 @@ stand_in() {
 echo "$*"
 echo "round 1 of 1" >&2
 trap 'echo partial; exit 130' INT
-until [[ -e $work/go ]]; do sleep 0.05; done
+until [[ -e $work/go || ! -d $work ]]; do sleep 0.05; done
 END
   chmod +x stand-ins/fetchbench-coordinator
   export FETCHBENCH_BIN=$work/stand-ins FETCHBENCH_OUT=$work/out
@@ -79,7 +80,7 @@ test_stop_keeps_what_was_counted() {
   stand_in
   trigger native >stdout
   wait_for 'its progress' says 'round 1 of 1'
-  trigger --stop
+  expect_contains 'where the table will be' "$(readlink out/results.txt)" "$(trigger --stop)"
   wait_for 'its end' says 'not running'
   expect_contains table partial "$(<out/results.txt)"
 }
