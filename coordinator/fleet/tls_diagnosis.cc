@@ -129,7 +129,7 @@ std::string WhyNotInPlaintext(int fd) {
 
 absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
   if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
-  std::string why = OwnRefusal(status.message());
+  std::string why = OwnRefusal(std::string(status.message()));
   if (why.empty()) {
     const int fd = Dial(endpoint.address);
     if (fd < 0) return status;

@@ -117,7 +117,9 @@ TEST_F(AgentTlsTest, NobodyElseGetsAByte) {
   Serve();
   const TestFleet other;
   EXPECT_EQ(KnockAt(server_->address(), {}), Reception::kRefused) << "no certificate";
-  EXPECT_EQ(KnockAt(server_->address(), {.plaintext = true}), Reception::kRefused) << "plaintext";
+  EXPECT_EQ(KnockAt(server_->address(), {.credentials = "", .plaintext = true}),
+            Reception::kRefused)
+      << "plaintext";
   EXPECT_EQ(KnockWith(ada_, other), Reception::kRefused) << "another CA";
   EXPECT_EQ(KnockWith({.uri = ada_.uri, .from_days = -3, .days = -1}), Reception::kRefused)
       << "expired";

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/grpc_options.h"
 #include "tests/agent/grpc_stream_fixture.h"
 
 namespace fetchbench::test {
@@ -252,7 +253,7 @@ TEST_F(GrpcStreamTest, ManyCallsAtOnce) {
   Serve(Echo);
   std::vector<std::shared_ptr<Client>> streams;
   std::vector<std::future<absl::StatusOr<Up>>> answers;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < kMaxStreamsPerConnection; ++i) {
     streams.push_back(std::make_shared<Client>(Open()));
     answers.push_back(RunOn(client_loop_, WriteAndRead(streams.back())));
   }
