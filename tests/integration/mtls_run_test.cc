@@ -100,7 +100,8 @@ TEST_F(MtlsRunTest, AgentsAreAskedAndSaidNoToByName) {
   EXPECT_THAT(wrong->output(), HasSubstr("that of host h1, not of h2"));
   const auto plain = Coordinate({"agents", "--agents", h1});
   EXPECT_EQ(exit_, 3) << "on loopback, without credentials";
-  EXPECT_THAT(plain->output(), AllOf(ContainsRegex("h1 at 127[.0-9]*:[0-9]*: not reachable"), HasSubstr("--credentials")));
+  EXPECT_THAT(plain->output(), AllOf(ContainsRegex("h1 at 127[.0-9]*:[0-9]*: not reachable"),
+                                     HasSubstr("--credentials")));
 }
 
 TEST_F(MtlsRunTest, ADeniedOperatorIsRefusedAndTheAgentSaysSo) {
