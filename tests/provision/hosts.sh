@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Usage: tests/provision/hosts.sh [--folder FOLDER] up N | down | kill NAME | start NAME
+#
+# Hosts to try bin/provision on: N containers with a real systemd and sshd, a user admin with sudo, and addresses on the
+# Docker Engine's bridge. `up` makes those that are missing and prints the command that provisions them; keys,
+# known_hosts and inventory go into FOLDER (build/hosts). `kill` is the power cord of one, `start` boots it again.
+# `down` removes them all. The first `up` makes the image, which takes minutes and root.
+#
+# They need the capabilities of a systemd (SYS_ADMIN and others), so run no software in them that you do not trust.
+set -euo pipefail
+here=$(dirname -- "${BASH_SOURCE[0]}")
+lib=$here/../../bin/lib
+# shellcheck source=bin/lib/common.sh
+. "$lib/common.sh"
+# shellcheck source=bin/lib/packages.sh
+. "$lib/packages.sh"
+# shellcheck source=bin/lib/docker.sh
+. "$lib/docker.sh"
+# shellcheck source=bin/lib/base-settings.sh
+. "$lib/base-settings.sh"
+# shellcheck source=bin/lib/bases.sh
+. "$lib/bases.sh"
+
+folder=$fb_root/build/hosts
+readonly label=fetchbench.test-hosts
+# The same as the machine's, so that a package that was built here fits.
+# shellcheck source=/dev/null
+fb_base_suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
+
+# Prints the image's tag; makes it if it is not there.
+host_image() {
+  local tag recipe=$here/host.Dockerfile
+  # Hosts are no base images: a folder of their own for what is made on the way.
+  fb_base_work=$(mktemp -d -- "$fb_base_cache/work.$$.XXXXXX")
+  trap 'rm -rf -- "$fb_base_work"' EXIT
+  fb_base_prepare
+  tag=fetchbench-test-host:$({ echo "$fb_base_debian" && cat -- "$recipe"; } | fb_hash)
+  if ! fb_base_exists "$tag"; then
+    fb_note "hosts: making the image $tag"
+    fb_base_exists "$fb_base_debian" || fb_base_build debian "$fb_base_debian" >&2
+    DOCKER_BUILDKIT=0 fb_docker build --build-arg BASE="$fb_base_debian" -t "$tag" - <"$recipe" \
+      >"$fb_base_work/log" 2>&1 || { tail -n 20 "$fb_base_work/log" >&2; return 1; }
+  fi
+  echo "$tag"
+}
+
+# Prints what belongs to this folder.
+containers() { fb_docker ps -a -q --filter "label=$label=$folder"; }
+
+container_name() { echo "fetchbench-host-$(fb_hash <<<"$folder" | cut -c 1-6)-$1"; }
+
+# boot NAME IMAGE: a machine that is switched on.
+boot() {
+  local capabilities=(SYS_ADMIN NET_ADMIN SYS_PTRACE SYS_NICE)
+  fb_docker run -d --name "$(container_name "$1")" --hostname "$1" --label "$label=$folder" "${capabilities[@]/#/--cap-add=}" \
+    --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cgroupns=private -e container=docker \
+    --tmpfs /run:exec,mode=755 --tmpfs /run/lock --tmpfs /tmp "$2" </dev/null >/dev/null
+}
+
+address_of() {
+  fb_docker inspect -f '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$(container_name "$1")"
+}
+
+# let_in NAME: our key goes in, and the host's key is read from within, where nobody can be in between.
+let_in() {
+  local name
+  name=$(container_name "$1")
+  fb_docker exec -i "$name" sh -c 'umask 077; cat >/home/admin/.ssh/authorized_keys
+    chown admin: /home/admin/.ssh/authorized_keys; cut -d" " -f1,2 /etc/ssh/ssh_host_ed25519_key.pub' \
+    <"$folder/key.pub"
+}
+
+# wait_for_boot NAME: until its systemd answers.
+wait_for_boot() {
+  local end=$((SECONDS + 60)) state=''
+  while ((SECONDS < end)); do
+    state=$(fb_docker exec "$(container_name "$1")" systemctl is-system-running 2>/dev/null) || true
+    [[ $state != running && $state != degraded ]] || return 0
+    sleep 0.2
+  done
+  fb_die 1 "host $1 does not boot: $(fb_docker logs --tail 5 "$(container_name "$1")" 2>&1)"
+}
+
+up() {
+  local count=$1 image i name key words=()
+  fb_docker_ready
+  mkdir -p -- "$folder" "$fb_base_cache"
+  [[ -f $folder/key ]] || ssh-keygen -q -t ed25519 -N '' -C fetchbench-hosts -f "$folder/key"
+  image=$(host_image)
+  for ((i = 1; i <= count; ++i)); do
+    fb_base_exists_container "host-$i" || boot "host-$i" "$image"
+  done
+  : >"$folder/known_hosts"
+  for ((i = 1; i <= count; ++i)); do
+    name=host-$i
+    wait_for_boot "$name"
+    key=$(let_in "$name")
+    echo "$(address_of "$name") $key" >>"$folder/known_hosts"
+    words+=("$name=admin@$(address_of "$name")")
+  done
+  printf '%s\n' "${words[@]}" >"$folder/words"
+  fb_note "$count hosts are up. To provision them:"
+  echo "bin/provision --known-hosts $folder/known_hosts --identity $folder/key --inventory $folder/inventory" \
+    "--no-docker ${words[*]}"
+}
+
+fb_base_exists_container() { fb_docker inspect "$(container_name "$1")" </dev/null >/dev/null 2>&1; }
+
+down() {
+  local ids
+  mapfile -t ids < <(containers)
+  ((${#ids[@]} == 0)) || fb_docker rm -f "${ids[@]}" >/dev/null
+  rm -f -- "$folder"/{key,key.pub,known_hosts,words,inventory,inventory.lock}
+  fb_note "${#ids[@]} hosts removed"
+}
+
+if [[ ${1:-} == --folder ]]; then
+  fb_value "$1" $#
+  folder=$(realpath -m -- "$2")
+  shift 2
+fi
+case ${1:-} in
+  up)
+    [[ ${2:-} =~ ^[1-9][0-9]?$ ]] || fb_die 2 "up N: 1 to 99"
+    up "$2"
+    ;;
+  down) down ;;
+  kill | start)
+    fb_value "$1" $#
+    fb_docker "$1" "$(container_name "$2")" >/dev/null
+    ;;
+  -h | --help) fb_help ;;
+  *) fb_die 2 "up N, down, kill NAME or start NAME (see --help)" ;;
+esac
