@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/provision/hosts.sh [--folder FOLDER] up N | down | kill NAME | start NAME
 #
-# Hosts to try bin/provision on: N containers with a real systemd and sshd, a user admin with sudo, and addresses on the
-# Docker Engine's bridge. `up` makes those that are missing and prints the command that provisions them; keys,
+# Hosts to try bin/provision on: N containers with a real systemd and sshd, a user admin with sudo, and addresses in a
+# network of their own. `up` makes those that are missing and prints the command that provisions them; keys,
 # known_hosts and inventory go into FOLDER (build/hosts). `kill` is the power cord of one, `start` boots it again.
 # `down` removes them all. The first `up` makes the image, which takes minutes and root.
 #
@@ -38,7 +38,7 @@ host_image() {
   if ! fb_base_exists "$tag"; then
     fb_note "hosts: making the image $tag"
     fb_base_exists "$fb_base_debian" || fb_base_build debian "$fb_base_debian" >&2
-    DOCKER_BUILDKIT=0 fb_docker build --build-arg BASE="$fb_base_debian" -t "$tag" - <"$recipe" \
+    DOCKER_BUILDKIT=0 fb_docker build --network host --build-arg BASE="$fb_base_debian" -t "$tag" - <"$recipe" \
       >"$fb_base_work/log" 2>&1 || { tail -n 20 "$fb_base_work/log" >&2; return 1; }
   fi
   echo "$tag"
@@ -47,14 +47,16 @@ host_image() {
 # Prints what belongs to this folder.
 containers() { fb_docker ps -a -q --filter "label=$label=$folder"; }
 
-container_name() { echo "fetchbench-host-$(fb_hash <<<"$folder" | cut -c 1-6)-$1"; }
+network_name() { echo "fetchbench-hosts-$(fb_hash <<<"$folder" | cut -c 1-6)"; }
+
+container_name() { echo "$(network_name)-$1"; }
 
 # boot NAME IMAGE: a machine that is switched on.
 boot() {
   local capabilities=(SYS_ADMIN NET_ADMIN SYS_PTRACE SYS_NICE)
-  fb_docker run -d --name "$(container_name "$1")" --hostname "$1" --label "$label=$folder" "${capabilities[@]/#/--cap-add=}" \
+  fb_docker run -d --network "$(network_name)" --name "$(container_name "$1")" --hostname "$1" --label "$label=$folder" "${capabilities[@]/#/--cap-add=}" \
     --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cgroupns=private -e container=docker \
-    --tmpfs /run:exec,mode=755 --tmpfs /run/lock --tmpfs /tmp "$2" </dev/null >/dev/null
+    --tmpfs /run:exec,mode=755 --tmpfs /run/lock --tmpfs /tmp -v /var/lib/docker "$2" </dev/null >/dev/null
 }
 
 address_of() {
@@ -87,8 +89,10 @@ up() {
   mkdir -p -- "$folder" "$fb_base_cache"
   [[ -f $folder/key ]] || ssh-keygen -q -t ed25519 -N '' -C fetchbench-hosts -f "$folder/key"
   image=$(host_image)
+  fb_docker network inspect "$(network_name)" </dev/null >/dev/null 2>&1 ||
+    fb_docker network create --label "$label=$folder" "$(network_name)" >/dev/null
   for ((i = 1; i <= count; ++i)); do
-    fb_base_exists_container "host-$i" || boot "host-$i" "$image"
+    fb_docker inspect "$(container_name "host-$i")" </dev/null >/dev/null 2>&1 || boot "host-$i" "$image"
   done
   : >"$folder/known_hosts"
   for ((i = 1; i <= count; ++i)); do
@@ -104,12 +108,11 @@ up() {
     "--no-docker ${words[*]}"
 }
 
-fb_base_exists_container() { fb_docker inspect "$(container_name "$1")" </dev/null >/dev/null 2>&1; }
-
 down() {
   local ids
   mapfile -t ids < <(containers)
-  ((${#ids[@]} == 0)) || fb_docker rm -f "${ids[@]}" >/dev/null
+  ((${#ids[@]} == 0)) || fb_docker rm -f -v "${ids[@]}" >/dev/null
+  fb_docker network rm "$(network_name)" </dev/null >/dev/null 2>&1 || true
   rm -f -- "$folder"/{key,key.pub,known_hosts,words,inventory,inventory.lock}
   fb_note "${#ids[@]} hosts removed"
 }
