@@ -18,7 +18,7 @@ fb_distribution() {
 }
 
 # fb_packages DISTRIBUTION GROUP...: prints package names, one a line; fails for a distribution whose
-# names are not known here. Groups: build (programs and tests), test, lint, fuzz, perf, docker.
+# names are not known here. Groups: build (programs and tests), test, lint, fuzz, perf, docker, provision, fetch.
 fb_packages() {
   local distribution=$1 group boost clang_rt perf engine
   shift
@@ -47,6 +47,7 @@ fb_packages() {
       docker)
         printf '%s\n' "${engine[@]}" iptables nftables util-linux debootstrap debian-archive-keyring jq curl unzip xz-utils
         ;;
+      provision) printf '%s\n' dpkg-dev openssh-client openssl ;;
       fetch) printf '%s\n' curl unzip ;;
       *) fb_die 1 "no package group is called $group" ;;
     esac

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# bin/provision and bin/ssh with a stand-in for ssh: how hosts are named, what the inventory becomes, and what is said
+# when a host cannot be had. tests/provision/ has real hosts.
+# shellcheck disable=SC2016,SC1003 # words that look like shell on purpose
+set -euo pipefail
+# shellcheck source=tests/scripts/support.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
+
+# Runs shell text with the functions of bin/lib/provision.
+with_lib() {
+  bash -euo pipefail -c '. "$root/bin/lib/common.sh"; . "$root/bin/lib/provision/hosts.sh"
+    . "$root/bin/lib/provision/remote.sh"; '"$1" with_lib "${@:2}" 2>>stderr
+}
+
+# A host is what the file ./host-NAME prints and says; without that file it does not answer.
+stand_ins() {
+  mkdir -p stand-ins config/fetchbench/pki
+  touch config/fetchbench/pki/ca.crt package.deb
+  cat >stand-ins/ssh <<'END'
+#!/usr/bin/env bash
+echo "${*//$'\n'/ }" >>"$work/ssh-calls"
+while [[ $1 != -- ]]; do shift; done
+if [[ -x $work/host-$2 ]]; then exec "$work/host-$2"; fi
+echo "ssh: connect to host $2 port 22: Connection refused" >&2
+exit 255
+END
+  chmod +x stand-ins/ssh
+  export PATH=$work/stand-ins:$PATH XDG_CONFIG_HOME=$work/config FETCHBENCH_BIN=$work/stand-ins FETCHBENCH_NO_PACKAGES=1
+  unset FETCHBENCH_PKI
+}
+
+# host NAME SCRIPT
+host() {
+  printf '#!/usr/bin/env bash\n%s\n' "$2" >"host-$1"
+  chmod +x "host-$1"
+}
+
+provision() {
+  "$root/bin/provision" --inventory "$work/inventory" --package "$work/package.deb" "$@" >stdout 2>stderr </dev/null
+}
+
+test_hosts_are_understood() {
+  local parse='fb_parse_ssh "$1" && echo "$ssh_user|$ssh_host|$ssh_port|$(fb_ssh_word)"' word
+  expect_equal user 'ada|h.example||ada@h.example' "$(with_lib "$parse" ada@h.example)"
+  expect_equal port 'ada|10.0.0.5|2222|ada@10.0.0.5:2222' "$(with_lib "$parse" ada@10.0.0.5:2222)"
+  expect_equal IPv6 '|fd00::5|22|[fd00::5]:22' "$(with_lib "$parse" '[fd00::5]:22')"
+  for word in '' ada@ -oProxyCommand=x ada@-x 'h;reboot' h:0 h:70000 '$(x)' "a b" 'x@y@z'; do
+    if with_lib "$parse" "$word"; then fail "'$word' was taken for a host"; fi
+  done
+}
+
+test_words_reach_the_host_as_they_are() {
+  local words=("it's" 'a  b' '$HOME' '"' '\' $'two\nlines' '*' '')
+  printf '%s\n' "${words[@]}" >wanted
+  for shell in sh bash; do
+    "$shell" -c "printf '%s\\n' $(with_lib 'fb_quote "$@"' "${words[@]}")" >got
+    cmp wanted got || fail "$shell got other words"
+  done
+}
+
+test_the_inventory_keeps_what_is_not_ours() {
+  local set='fb_inventory_set inventory "$@"'
+  printf '# by hand\nold 10.0.0.1 arch=arm64 # mine\n\n' >inventory
+  expect_equal added changed "$(with_lib "$set" web 'web 10.0.0.2:7311 ssh=a@b')"
+  expect_equal again unchanged "$(with_lib "$set" web 'web 10.0.0.2:7311 ssh=a@b')"
+  expect_equal replaced changed "$(with_lib "$set" web 'web 10.0.0.3:7311 ssh=a@b\t')"
+  expect_equal inventory $'# by hand\nold 10.0.0.1 arch=arm64 # mine\n\nweb 10.0.0.3:7311 ssh=a@b\\t' "$(<inventory)"
+  expect_equal removed changed "$(with_lib "$set" web)"
+  expect_equal 'removed again' unchanged "$(with_lib "$set" web)"
+  expect_equal inventory $'# by hand\nold 10.0.0.1 arch=arm64 # mine' "$(<inventory)"
+}
+
+test_writers_of_the_inventory_take_turns() {
+  local i
+  for i in 1 2 3 4 5 6 7 8; do
+    with_lib 'fb_inventory_set inventory "$@"' "web-$i" "web-$i 10.0.0.$i" >>said &
+  done
+  wait
+  expect_equal lines 8 "$(sort -u inventory | wc -l)"
+}
+
+test_two_hosts_of_one_name_are_refused_before_anything_happens() {
+  stand_ins
+  local status=0
+  provision ada@h.example:2201 ada@h.example:2202 || status=$?
+  expect_equal status 2 "$status"
+  expect_contains message 'two hosts are called h.example' "$(<stderr)"
+  if [[ -e ssh-calls ]]; then fail "a host was called"; fi
+}
+
+test_a_fleet_without_a_ca_is_told_how_to_get_one() {
+  stand_ins
+  rm config/fetchbench/pki/ca.crt
+  local status=0
+  provision ada@h.example || status=$?
+  expect_equal status 2 "$status"
+  expect_contains message 'bin/pki init' "$(<stderr)"
+}
+
+test_each_failure_names_host_step_and_reason() {
+  stand_ins
+  host unknown 'echo "Host key verification failed." >&2; exit 255'
+  host locked 'echo "ada@locked: Permission denied (publickey)." >&2; exit 255'
+  host fedora 'printf "%s\n" system=fedora-40 title=Fedora\ 40 arch=amd64 uid=0 root=yes systemd=yes'
+  host nosudo 'printf "%s\n" system=debian-12 title=Debian arch=amd64 uid=1000 root=no systemd=yes'
+  local status=0
+  provision --known-hosts keys ada@unknown:2201 ada@locked ada@fedora ada@nosudo ada@silent || status=$?
+  expect_equal status 1 "$status"
+  expect_equal failed 5 "$(grep -c ': FAILED at connect$' stdout)"
+  expect_contains 'unknown key' 'ssh-keyscan -p 2201 unknown >> keys' "$(<stdout)"
+  expect_contains 'no key of ours' 'ssh-copy-id' "$(<stdout)"
+  expect_contains system 'Fedora 40, amd64: neither Debian 12' "$(<stdout)"
+  expect_contains sudo 'NOPASSWD' "$(<stdout)"
+  expect_contains silent 'Connection refused' "$(<stdout)"
+  expect_contains summary '5 of 5 hosts failed' "$(<stderr)"
+}
+
+test_keys_of_hosts_are_always_checked() {
+  stand_ins
+  provision ada@silent || true
+  expect_contains options 'StrictHostKeyChecking=yes' "$(<ssh-calls)"
+  if grep -v 'StrictHostKeyChecking=yes' ssh-calls; then fail "not always"; fi
+}
+
+test_ssh_goes_to_a_host_of_the_inventory() {
+  stand_ins
+  printf 'web 10.0.0.2:7311 ssh=ada@h.example:2201\nbare 10.0.0.3\n' >inventory
+  host h.example 'echo "here I am"'
+  expect_equal output 'here I am' "$("$root/bin/ssh" --inventory inventory web uptime)"
+  expect_contains call '-p 2201 -l ada -- h.example uptime' "$(<ssh-calls)"
+  # The only one that can be reached.
+  expect_equal output 'here I am' "$("$root/bin/ssh" --inventory inventory)"
+  local status=0
+  "$root/bin/ssh" --inventory inventory bare 2>stderr || status=$?
+  expect_equal status 2 "$status"
+  expect_contains message 'there are: web' "$(<stderr)"
+}
+
+run_tests
