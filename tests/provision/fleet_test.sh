@@ -20,7 +20,7 @@ say "a host whose key is not known is refused with the command that adds it, and
 mv "$hosts/known_hosts" "$work/known_hosts"
 grep -v "^${words[2]#*@} " "$work/known_hosts" >"$hosts/known_hosts"
 if provision --no-docker "${words[@]}"; then fail "an unknown key was taken"; fi
-expect_equal 'hosts that were provisioned' 2 "$(lines_that '^host-[12]: changed .*; host-[12]: free')"
+expect_equal 'hosts that were provisioned' 2 "$(lines_that '^host-[12]: changed .*; free')"
 expect_contains result 'host-3: FAILED at connect' "$(<"$work/lines")"
 expect_contains result "ssh-keyscan ${words[2]#*@} >> $hosts/known_hosts" "$(<"$work/lines")"
 mv "$work/known_hosts" "$hosts/known_hosts"
@@ -31,6 +31,21 @@ expect_equal 'hosts unchanged' 2 "$(lines_that '^host-[12]: unchanged')"
 expect_equal 'hosts changed' 1 "$(lines_that '^host-3: changed')"
 provision --no-docker --all || fail "$(<"$work/said")"
 expect_equal 'hosts unchanged' 3 "$(lines_that '^host-[123]: unchanged')"
+
+say "a deny list reaches all hosts and disturbs none"
+started=$(on_host host-1 systemctl show -p ExecMainStartTimestampMonotonic fetchbench-agent)
+{ "$root/bin/pki" host stolen && "$root/bin/pki" deny host/stolen; } >"$work/said" 2>&1 || fail "$(<"$work/said")"
+provision --no-docker --all || fail "$(<"$work/said")"
+expect_equal 'deny lists' 3 "$(lines_that '^host-[123]: changed \(certificate deny list\);')"
+expect_equal 'start of the agent' "$started" \
+  "$(on_host host-1 systemctl show -p ExecMainStartTimestampMonotonic fetchbench-agent)"
+
+say "another build is replaced when that is asked for"
+on_host host-1 'echo "# another" | sudo tee -a /var/lib/dpkg/info/fetchbench-agent.postinst >/dev/null'
+if provision --no-docker host-1; then fail "another build was replaced unasked"; fi
+expect_contains result 'bin/provision --upgrade host-1' "$(<"$work/lines")"
+provision --no-docker --upgrade host-1 || fail "$(<"$work/said")"
+expect_equal 'hosts changed' 1 "$(lines_that '^host-1: changed \(package [0-9.]+, service\);')"
 
 say "the agent is nobody, and its key is its own"
 on_host host-1 'ps -o user= -C fetchbench-agen; sudo stat -c "%U %a" /etc/fetchbench/tls/tls.key' >"$work/said"

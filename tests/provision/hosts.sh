@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Usage: tests/provision/hosts.sh [--folder FOLDER] up N | down | kill NAME | start NAME
+# Usage: tests/provision/hosts.sh [--folder FOLDER] up N | down | kill NAME | start NAME | image
 #
 # Hosts to try bin/provision on: N containers with a real systemd and sshd, a user admin with sudo, and addresses in a
 # network of their own. `up` makes those that are missing and prints the command that provisions them; keys,
 # known_hosts and inventory go into FOLDER (build/hosts). `kill` is the power cord of one, `start` boots it again.
-# `down` removes them all. The first `up` makes the image, which takes minutes and root.
+# `down` removes them all. The first `up` makes the image, which takes minutes and root; `image` makes only that.
 #
 # They need the capabilities of a systemd (SYS_ADMIN and others), so run no software in them that you do not trust.
 set -euo pipefail
@@ -30,6 +30,8 @@ fb_base_suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 # Prints the image's tag; makes it if it is not there.
 host_image() {
   local tag recipe=$here/host.Dockerfile
+  fb_docker_ready
+  mkdir -p -- "$fb_base_cache"
   # Hosts are no base images: a folder of their own for what is made on the way.
   fb_base_work=$(mktemp -d -- "$fb_base_cache/work.$$.XXXXXX")
   trap 'rm -rf -- "$fb_base_work"' EXIT
@@ -85,8 +87,7 @@ wait_for_boot() {
 
 up() {
   local count=$1 image i name key words=()
-  fb_docker_ready
-  mkdir -p -- "$folder" "$fb_base_cache"
+  mkdir -p -- "$folder"
   [[ -f $folder/key ]] || ssh-keygen -q -t ed25519 -N '' -C fetchbench-hosts -f "$folder/key"
   image=$(host_image)
   fb_docker network inspect "$(network_name)" </dev/null >/dev/null 2>&1 ||
@@ -128,10 +129,11 @@ case ${1:-} in
     up "$2"
     ;;
   down) down ;;
+  image) host_image ;;
   kill | start)
     fb_value "$1" $#
     fb_docker "$1" "$(container_name "$2")" >/dev/null
     ;;
   -h | --help) fb_help ;;
-  *) fb_die 2 "up N, down, kill NAME or start NAME (see --help)" ;;
+  *) fb_die 2 "up N, down, kill NAME, start NAME or image (see --help)" ;;
 esac

@@ -18,6 +18,8 @@ for tool in docker debootstrap dpkg-deb dpkg-shlibdeps ssh ssh-keygen openssl jq
 done
 timeout 20 docker version >/dev/null 2>&1 </dev/null || skip "no Docker Engine answers"
 
+"$root/tests/provision/hosts.sh" image >/dev/null || skip "the hosts' image could not be made; the reason is above"
+
 work=$(mktemp -d)
 hosts=$work/hosts
 inventory=$hosts/inventory

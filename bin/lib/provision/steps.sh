@@ -65,20 +65,30 @@ fb_certificate() {
   fi
 }
 
+# What on_host/certificate.sh prints of a host's folder.
+fb_certificate_digest() {
+  (cd -- "$1" && echo "$(cat ca.crt tls.crt tls.key | sha256sum) $(cat denied /dev/null 2>/dev/null | sha256sum)")
+}
+
 fb_step_certificate() {
   local folder wanted found name files=()
   folder=${FETCHBENCH_PKI:-${XDG_CONFIG_HOME:-$HOME/.config}/fetchbench/pki}/hosts/$host_name
   fb_certificate "$folder" || return 1
-  for name in ca.crt tls.crt tls.key denied; do
-    [[ ! -e $folder/$name ]] || files+=("$name")
-  done
-  wanted=$(cd -- "$folder" && sha256sum "${files[@]}" | sha256sum | cut -c 1-64) || return 1
+  wanted=$(fb_certificate_digest "$folder") || return 1
   found=$(fb_as_root certificate digest </dev/null) || return 1
   if [[ $wanted == "$found" ]]; then
     echo unchanged
     return 0
   fi
+  for name in ca.crt tls.crt tls.key denied; do
+    [[ ! -e $folder/$name ]] || files+=("$name")
+  done
   tar -c -C "$folder" --dereference "${files[@]}" | fb_as_root certificate install || return 1
+  if [[ ${wanted%% *} == "${found%% *}" ]]; then
+    # The agent reads it again by itself.
+    echo "changed deny list"
+    return 0
+  fi
   touch "$host_folder/restart"
   found=$(openssl x509 -in "$folder/tls.crt" -noout -enddate) || return 1
   echo "changed until $(date -u -d "${found#notAfter=}" +%F)"

@@ -9,11 +9,11 @@ if found=$(version); then
   exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
-packages=docker.io
-# Where docker.io is the engine without its client.
-if apt-cache show docker-cli >/dev/null 2>&1; then packages='docker.io docker-cli'; fi
 if ! command -v dockerd >/dev/null || ! command -v docker >/dev/null; then
   apt-get -o DPkg::Lock::Timeout=300 update >&2 || echo 'apt-get update failed; going on with the lists that are there' >&2
+  packages=docker.io
+  # Where docker.io is the engine without its client.
+  if apt-cache show docker-cli >/dev/null 2>&1; then packages='docker.io docker-cli'; fi
   # shellcheck disable=SC2086
   apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $packages >&2
 fi
