@@ -20,6 +20,14 @@ JSON
     >"$work/lib/test/scripted/Dockerfile"
 }
 
+# run_scripted OPTION...: a run that has to succeed.
+run_scripted() {
+  "$FETCHBENCH_BIN/fetchbench-coordinator" run scripted --inventory "$inventory" --origin "$control" --urls "$work/urls" \
+    --format json --progress none --out "$work/out" "$@" >"$work/summary" 2>"$work/said" </dev/null || fail "$(<"$work/said")"
+  expect_equal 'end, ledger, 2xx' 'complete true 200' \
+    "$(jq -r '"\(.end) \(.ledger.balanced) \(."2xx")"' "$work/summary")"
+}
+
 # What cgroups agents made around containers are there.
 left_cgroups() { on_host host-1 "find /sys/fs/cgroup -maxdepth 2 -type d -name 'fetchbench-*'"; }
 
@@ -33,10 +41,20 @@ say "a target in a container"
 scripted_target
 start_origin --dns-port 53 --http-port 80 --https-port 443
 for ((i = 0; i < 200; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
-"$FETCHBENCH_BIN/fetchbench-coordinator" run scripted --inventory "$inventory" --origin "$control" --urls "$work/urls" \
-  --format json --progress none --out "$work/out" >"$work/summary" 2>"$work/said" </dev/null || fail "$(<"$work/said")"
-expect_equal 'end, ledger, 2xx' 'complete true 200' \
-  "$(jq -r '"\(.end) \(.ledger.balanced) \(."2xx")"' "$work/summary")"
+run_scripted
+
+say "an image that was built here, on the host"
+image=fetchbench-test-shipped:$$
+tar -c -C "$FETCHBENCH_BIN" fetchbench-container-target |
+  docker import --change 'ENTRYPOINT ["/fetchbench-container-target"]' - "$image" >/dev/null
+id=$(docker image inspect -f '{{.Id}}' "$image")
+provision --image "$image" host-1 || fail "$(<"$work/said")"
+expect_equal 'images that came' 1 "$(lines_that "^host-1: changed \(image $id\)")"
+provision --image "$image" host-1 || fail "$(<"$work/said")"
+expect_equal 'images that were there' 1 "$(lines_that '^host-1: unchanged')"
+docker rmi "$image" >/dev/null
+run_scripted --image "$image"
+expect_equal 'image that ran' "$id" "$(jq -r '.. | objects | select(has("image_digest")) | .image_digest' "$work/summary" | head -n 1)"
 
 say "the unit denies what it can, and leaves nothing behind"
 on_host host-1 'systemd-analyze security --threshold=20 --no-pager fetchbench-agent.service' >"$work/said" ||
