@@ -6,11 +6,14 @@ folder=$2
 case $1 in
   make)
     mkdir -p "$folder"
-    tar -x -C "$folder" --no-same-owner
     cd "$folder"
-    bin/setup </dev/null >&2
-    command -v dpkg-shlibdeps >/dev/null ||
-      DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dpkg-dev </dev/null >&2
+    # Not what an earlier build made of other sources; all that is unpacked is new to it.
+    find . -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf -- {} +
+    tar -x --no-same-owner --touch
+    bin/setup --packages-only --with provision </dev/null >&2
+    # What the package has, and nothing else: hosts are small.
+    bash -euc '. bin/lib/common.sh; . bin/lib/packages.sh; . bin/lib/build.sh
+      fb_build release fetchbench-agent fetchbench-native' build </dev/null >&2
     rm -rf build/release/packages
     (cd build/release && cpack -G DEB) </dev/null >&2
     ;;
