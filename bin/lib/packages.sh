@@ -47,7 +47,7 @@ fb_packages() {
       docker)
         printf '%s\n' "${engine[@]}" iptables nftables util-linux debootstrap debian-archive-keyring jq curl unzip xz-utils
         ;;
-      provision) printf '%s\n' dpkg-dev openssh-client openssl ;;
+      provision) printf '%s\n' dpkg-dev file openssh-client openssl ;;
       fetch) printf '%s\n' curl unzip ;;
       *) fb_die 1 "no package group is called $group" ;;
     esac
