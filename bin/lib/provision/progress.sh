@@ -37,10 +37,10 @@ fb_failed() {
 # fb_result: the line of a host that all steps were done to.
 fb_result() {
   local told='' line
-  # `coordinator agents` begins with the name, as we do.
+  # `coordinator agents` begins with the name, as we do, and an address.
   if [[ -s $host_folder/agent ]]; then
     line=$(tail -n 1 -- "$host_folder/agent")
-    told="; ${line#"$host_name: "}"
+    told="; ${line#"$host_name"*: }"
   fi
   if [[ -s $host_folder/changes ]]; then
     echo "$host_name: changed ($(paste -sd, "$host_folder/changes" | sed 's/,/, /g'))$told"
