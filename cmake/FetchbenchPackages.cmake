@@ -7,6 +7,10 @@ set(deploy ${CMAKE_SOURCE_DIR}/deploy)
 install(TARGETS fetchbench-agent fetchbench-native fetchbench-entry
         RUNTIME DESTINATION lib/fetchbench COMPONENT agent)
 install(FILES ${deploy}/systemd/fetchbench-agent.service DESTINATION lib/systemd/system COMPONENT agent)
+# Off until Docker is wanted: bin/provision turns it on then.
+install(PROGRAMS ${deploy}/guard/fetchbench-guard DESTINATION lib/fetchbench COMPONENT agent)
+install(FILES ${deploy}/guard/fetchbench-guard.service DESTINATION lib/systemd/system COMPONENT agent)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/security.md DESTINATION share/doc/fetchbench-agent COMPONENT agent)
 install(FILES ${deploy}/systemd/docker.conf DESTINATION share/fetchbench-agent COMPONENT agent)
 install(FILES ${deploy}/systemd/fetchbench-agent.default DESTINATION /etc/default RENAME fetchbench-agent
         COMPONENT agent)
@@ -24,7 +28,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_AGENT_PACKAGE_NAME fetchbench-agent)
 set(CPACK_DEBIAN_AGENT_PACKAGE_SECTION net)
-set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "adduser")
+set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "adduser, nftables")
 set(CPACK_DEBIAN_AGENT_PACKAGE_SUGGESTS "docker.io")
 set(CPACK_COMPONENT_AGENT_DESCRIPTION
     "agent of fetchbench: measures HTTP clients on this host\n Runs a client program under test for a coordinator that dials in by mutual TLS.")

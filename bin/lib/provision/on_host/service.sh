@@ -15,6 +15,13 @@ elif [ "$docker" = no ] && [ -e "$dropin" ]; then
   rm -f -- "$dropin"
   state=changed
 fi
+# Containers on the real web need its rules; without it the agent runs them on the simulated one alone.
+if [ "$docker" = yes ] && ! systemctl is-enabled --quiet fetchbench-guard.service; then
+  systemctl enable --quiet fetchbench-guard.service >&2
+  systemctl start fetchbench-guard.service >&2 ||
+    echo "no network rules for containers on the real web: see systemctl status fetchbench-guard" >&2
+  state=changed
+fi
 # Other options in that file are the administrator's.
 if ! grep -Eq "^FETCHBENCH_AGENT_OPTIONS=.*--listen [^ \"]*:$port([ \"]|\$)" "$settings"; then
   sed -i -E "s/^(FETCHBENCH_AGENT_OPTIONS=.*--listen [^ \"]*:)[0-9]+/\\1$port/" "$settings"
