@@ -136,13 +136,13 @@ constexpr const char* kNotEmpty =
 
 // While the Engine books what went on in a container, it fails to remove the files of it.
 TEST_F(EngineTroubleTest, ARemovalThatFailedOnceIsTriedAgain) {
-  const RudeServer server(path_, {kPong, kNotEmpty, kRemoved});
+  const RudeServer server(path_, std::vector<std::string>{kPong, kNotEmpty, kRemoved});
   EngineClient client = Client();
   EXPECT_TRUE(Get(client.RemoveContainer("x")).ok());
 }
 
 TEST_F(EngineTroubleTest, ARemovalThatFailsForGoodSaysSo) {
-  const RudeServer server(path_, {kPong, kNotEmpty});
+  const RudeServer server(path_, std::vector<std::string>{kPong, kNotEmpty});
   EngineClient client = Client();
   const absl::Status s = Get(client.RemoveContainer("x"));
   EXPECT_TRUE(absl::IsInternal(s)) << s;
