@@ -83,7 +83,8 @@ done
 for address in "${private_v6[@]}" 2600::7; do ip -n "$world" addr add "$address/128" dev lo nodad; done
 
 for name in "$host" "$world"; do
-  in_ns "$name" timeout 300 python3 "$here/reach.py" serve 80 53 3128 >"$folder/$name.out" &
+  # Not through in_ns: $! would be a shell around it, and the server would outlive the kill.
+  ip netns exec "$name" timeout 300 python3 "$here/reach.py" serve 80 53 3128 >"$folder/$name.out" &
   servers+=($!)
 done
 for name in "$host" "$world"; do
@@ -145,7 +146,7 @@ expect refused 10.9.9.9:80
 expect open 11.22.33.44:80
 ip -n "$run" route replace default via 10.213.0.1
 # Nobody gets into a run's network from outside.
-in_ns "$run" timeout 60 python3 "$here/reach.py" serve 80 >"$folder/inside.out" &
+ip netns exec "$run" timeout 60 python3 "$here/reach.py" serve 80 >"$folder/inside.out" &
 servers+=($!)
 for _ in {1..200}; do
   ! grep -qs ready "$folder/inside.out" || break
