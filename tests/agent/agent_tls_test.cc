@@ -26,7 +26,6 @@ namespace {
 
 using testing::FleetCertificate;
 using ::testing::HasSubstr;
-using testing::Knock;
 using testing::KnockAt;
 using testing::Reception;
 using testing::TestFleet;

@@ -52,7 +52,9 @@ TEST_F(LogTest, AnEventIsALineOfJsonWithItsFields) {
 }
 
 TEST_F(LogTest, AnyTextIsOneLineOfPlainAsciiJson) {
-  const std::string nasty = "a\x1b[2J\r\nb\"\\\x7f\xc3\xa9\xe2\x80\xae\xf0\x9f\x98\x80\xff\x00z";
+  const std::string nasty =
+      std::string("a\x1b[2J\r\nb\"\\\x7f\xc3\xa9\xe2\x80\xae\xf0\x9f\x98\x80\xff") +
+      std::string(1, '\0') + "z";
   LogTo(LogFormat::kJson);
   LogEvent(spdlog::level::info, "x", {{"text", nasty}}, nasty);
   spdlog::info("{}", nasty);
@@ -63,8 +65,9 @@ TEST_F(LogTest, AnyTextIsOneLineOfPlainAsciiJson) {
     ++count;
     for (const char c : line) EXPECT_TRUE(c >= 0x20 && c < 0x7F) << line;
     const json::object parsed = json::parse(line).as_object();
-    EXPECT_EQ(parsed.at("message"),
-              "a\x1b[2J\r\nb\"\\\x7f\xc3\xa9\xe2\x80\xae\xf0\x9f\x98\x80\xef\xbf\xbd");
+    EXPECT_EQ(std::string(parsed.at("message").as_string()),
+              std::string("a\x1b[2J\r\nb\"\\\x7f\xc3\xa9\xe2\x80\xae\xf0\x9f\x98\x80\xef\xbf\xbd") +
+                  std::string(1, '\0') + "z");
   }
   EXPECT_EQ(count, 2);
 }

@@ -15,8 +15,6 @@
 namespace fetchbench::docker {
 namespace {
 
-using ::testing::HasSubstr;
-
 std::string Tar(const std::function<void(TarWriter&)>& fill) {
   std::string bytes;
   TarWriter tar([&bytes](std::string_view piece) {

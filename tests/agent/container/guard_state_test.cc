@@ -12,8 +12,6 @@
 namespace fetchbench::agent {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr const char* kGood = "version=1\npool=10.213.0.0/16\nbridges=fbg\n";
 
 TEST(GuardStateTest, TellsPoolAndBridges) {

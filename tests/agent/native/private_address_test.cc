@@ -30,11 +30,11 @@ class PrivateAddressTest : public NativeProcessTest {
         "198.18.0.1 11.22.33.44; do ip addr add $a/32 dev lo; done;"
         "for a in fd00:7::7 fd00:ec2::254 fe80::7 64:ff9b::a01:203 2002:a01:203::1 2001:db8::7; do "
         "ip addr add $a/128 dev lo nodad; done";
-    ready_ = std::system(script) == 0;  // NOLINT(cert-env33-c): a fixed text
+    ready = std::system(script) == 0;  // NOLINT(cert-env33-c): a fixed text
   }
 
   void SetUp() override {
-    if (!ready_) GTEST_SKIP() << "needs root and ip, for a network namespace";
+    if (!ready) GTEST_SKIP() << "needs root and ip, for a network namespace";
     names_["public.test"].v4 = {kPublic};
     names_["private.test"].v4 = {"10.1.2.3"};
     names_["metadata.test"].v4 = {"169.254.169.254"};
@@ -92,7 +92,7 @@ class PrivateAddressTest : public NativeProcessTest {
             "mapped.test"};
   }
 
-  static inline bool ready_ = false;
+  static inline bool ready = false;
   std::string where_;
   ScriptedServer server_{[this](ScriptedConnection& c) { Play(c); }, nullptr, "::"};
   const std::vector<std::string> guarded_{"--ip", "both", "--deny-private"};
