@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "common/loopback.h"
 #include "coordinator/cli/manual.h"
 #include "coordinator/cli/settings.h"
 #include "coordinator/cli/suggest.h"
@@ -222,7 +223,7 @@ absl::Status CheckWeb(const RunOptions& run) {
   }
   const bool elsewhere =
       std::any_of(run.agents.begin(), run.agents.end(),
-                  [](const AgentEndpoint& a) { return !IsLocalAddress(a.address); });
+                  [](const AgentEndpoint& a) { return !StaysOnThisMachine(a.address); });
   if (run.web == Web::kSim && run.origin.empty() && elsewhere) {
     return Usage(
         "agents on other hosts cannot reach a simulated web on this one's loopback: start "

@@ -6,11 +6,12 @@
 #include <charconv>
 #include <cstdint>
 
+#include "common/loopback.h"
+
 namespace fetchbench::coordinator {
 namespace {
 
 constexpr uint32_t kMaxPort = 65'535;
-constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kNameMark = "=";
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
@@ -34,8 +35,8 @@ bool IsName(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view default_port) {
-  if (text.starts_with(kUnix)) {
-    if (text.size() == kUnix.size()) return Wrong("'unix:' without a path");
+  if (IsUnixSocket(text)) {
+    if (text == "unix:") return Wrong("'unix:' without a path");
     return std::string(text);
   }
   const size_t bracket = text.rfind(']');
@@ -52,7 +53,7 @@ absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view
 absl::StatusOr<AgentEndpoint> ParseAgentEndpoint(std::string_view text) {
   AgentEndpoint endpoint;
   // A socket's path may hold the mark too.
-  const size_t mark = text.starts_with(kUnix) ? std::string_view::npos : text.find(kNameMark);
+  const size_t mark = IsUnixSocket(text) ? std::string_view::npos : text.find(kNameMark);
   if (mark != std::string_view::npos) {
     endpoint.name = std::string(text.substr(0, mark));
     if (!IsName(endpoint.name)) {
@@ -88,12 +89,6 @@ absl::Status AddAgents(std::string_view list, std::vector<AgentEndpoint>& agents
     begin = comma + 1;
   }
   return absl::OkStatus();
-}
-
-bool IsLocalAddress(std::string_view address) {
-  if (address.starts_with(kUnix)) return true;
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
 }  // namespace fetchbench::coordinator

@@ -39,8 +39,4 @@ std::string EndpointText(const AgentEndpoint& endpoint);
 // address or a name is there twice. Pure.
 absl::Status AddAgents(std::string_view list, std::vector<AgentEndpoint>& agents);
 
-// Whether the address of an agent or origin is on this machine: loopback, localhost, unix socket.
-// Pure.
-bool IsLocalAddress(std::string_view address);
-
 }  // namespace fetchbench::coordinator

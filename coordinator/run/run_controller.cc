@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "common/loopback.h"
 #include "common/standard_streams.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
@@ -210,7 +211,7 @@ Task<absl::Status> RunController::MakeReady() {
 Task<absl::Status> RunController::ConnectAgents() {
   std::vector<bool> same_clock;
   for (const AgentEndpoint& agent : stage_->agents()) {
-    same_clock.push_back(IsLocalAddress(agent.address));
+    same_clock.push_back(StaysOnThisMachine(agent.address));
   }
   const std::string session = SessionId(identity_.run_id, journal_->state().sessions);
   const v1::Start start = MakeStart(session, options_, stage_->target(), stage_->web());
