@@ -9,21 +9,18 @@
 #include "coordinator/fleet/agents_table.h"
 #include "coordinator/fleet/describe_agents.h"
 #include "coordinator/run/cancel_run.h"
+#include "coordinator/run/run_log.h"
 #include "coordinator/ui/terminal.h"
 #include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
-void Complain(const std::string& what) {
-  WriteText(STDERR_FILENO, "coordinator: " + Harmless(what) + "\n").IgnoreError();
-}
-
 // `code`, or another when the text could not be printed.
 ExitCode Print(const std::string& text, ExitCode code) {
   const absl::Status written = WriteText(STDOUT_FILENO, text);
   if (written.ok()) return code;
-  Complain("standard output: " + std::string(written.message()));
+  Complain("text", "standard output: " + std::string(written.message()));
   return ExitCode::kInternalError;
 }
 
@@ -44,7 +41,7 @@ ExitCode ListAgents(const Options& options) {
                         : all      ? ExitCode::kDone
                                    : ExitCode::kIncomplete;
   const ExitCode printed = Print(Render(options, described), code);
-  if (!same.ok()) Complain(std::string(same.message()));
+  if (!same.ok()) Complain("text", std::string(same.message()));
   return printed;
 }
 
@@ -56,7 +53,7 @@ ExitCode CancelRuns(const Options& options) {
     const std::string run = agents[i].ok() ? agents[i]->response.busy_run_id() : "";
     std::string said;
     if (!agents[i].ok()) {
-      said = AgentState(agents[i]);
+      said = AgentStateText(agents[i]);
       code = ExitCode::kIncomplete;
     } else if (run.empty()) {
       said = "free already";

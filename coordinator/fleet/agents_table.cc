@@ -52,7 +52,7 @@ Cells CellsOf(const AgentEndpoint& endpoint, const Described& described) {
   Cells c;
   c.name = endpoint.shown();
   c.address = endpoint.address;
-  c.state = AgentState(described);
+  c.state = AgentStateText(described);
   c.version = c.cpus = c.memory = c.docker = c.load = c.clock = c.certificate = c.targets = kNone;
   if (!described.ok()) return c;
   const v1::DescribeResponse& agent = described->response;
@@ -193,7 +193,7 @@ std::string Safe(const std::string& text, const TextStyle& style) {
 
 }  // namespace
 
-std::string AgentState(const Described& described) {
+std::string AgentStateText(const Described& described) {
   if (!described.ok()) {
     return "not reachable: " + std::string(described.status().message());
   }

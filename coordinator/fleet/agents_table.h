@@ -24,6 +24,6 @@ std::string AgentsJson(const std::vector<AgentEndpoint>& endpoints,
                        const std::vector<Described>& described);
 
 // "free", "busy with run R since T", or "not reachable: why".
-std::string AgentState(const Described& described);
+std::string AgentStateText(const Described& described);
 
 }  // namespace fetchbench::coordinator
