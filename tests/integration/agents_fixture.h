@@ -15,9 +15,10 @@ namespace fetchbench::test {
 // Runs over agents of the test's own.
 class AgentsFixture : public RunFixture {
  protected:
-  Program& StartAgent() {
-    agents_.push_back(std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", "127.0.0.1:0"}));
+  Program& StartAgent(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> command{Bin("fetchbench-agent"), "--listen", "127.0.0.1:0"};
+    command.insert(command.end(), options.begin(), options.end());
+    agents_.push_back(std::make_unique<Program>(command));
     Program& agent = *agents_.back();
     EXPECT_TRUE(agent.WaitForOutput("}\n")) << agent.error();
     boost::system::error_code error;

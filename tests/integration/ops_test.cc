@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/run_fixture.h"
+#include "tests/integration/agents_fixture.h"
 #include "tests/support/scrape.h"
 
 namespace fetchbench::test {
@@ -88,17 +88,12 @@ void FindQueries(const json::value& value, std::vector<std::string>& queries) {
   }
 }
 
-class OpsTest : public RunFixture {
+class OpsTest : public AgentsFixture {
  protected:
-  // A real agent with its metrics, and where both are.
+  // A real agent with its metrics, and where those are.
   void StartAgent() {
-    agents_.push_back(std::make_unique<Program>(std::vector<std::string>{
-        Bin("fetchbench-agent"), "--listen", "127.0.0.1:0", "--metrics", "0"}));
-    ASSERT_TRUE(agents_.back()->WaitForOutput("}\n")) << agents_.back()->error();
-    const auto ready = json::parse(agents_.back()->output());
-    if (!addresses_.empty()) addresses_ += ",";
-    addresses_ += std::string(ready.at("listen").as_string());
-    agent_url_ = std::string(ready.at("metrics").as_string());
+    const Program& agent = AgentsFixture::StartAgent({"--metrics", "0"});
+    agent_url_ = std::string(json::parse(agent.output()).at("metrics").as_string());
   }
 
   // With a log in JSON and no say about progress.
@@ -147,8 +142,6 @@ class OpsTest : public RunFixture {
     return events;
   }
 
-  std::vector<std::unique_ptr<Program>> agents_;
-  std::string addresses_;
   std::string agent_url_;
 };
 
