@@ -21,17 +21,11 @@ taskset -c "$perf_other_cpu" "$FETCHBENCH_BIN/fetchbench-coordinator" run --targ
 coordinator=$!
 perf_pids+=("$coordinator")
 started=$EPOCHREALTIME
-peak=0
-while kill -0 "$coordinator" 2>/dev/null; do
-  now=$(perf_status_kib "$coordinator" VmHWM)
-  peak=${now:-$peak}
-  sleep 0.2
-done
+perf_peak_until_end "$coordinator" 0.2 || perf_die "the run failed: $(tail -n 3 "$work/coordinator.err")"
 ended=$EPOCHREALTIME
-wait "$coordinator" || perf_die "the run failed: $(tail -n 3 "$work/coordinator.err")"
 perf_row records "$(jq -r .totalUrls "$work/summary.json")" '' "exactly $urls" ''
 perf_row 'committed a second' \
   "$(awk -v n="$urls" -v a="$started" -v b="$ended" 'BEGIN { printf "%.0f", n / (b - a) }')" 1/s 'at least 300000' \
   'over the whole run, reading the list and summing up included'
-perf_row 'peak memory' "$((peak / 1024))" MiB 'at most 256' ''
+perf_row 'peak memory' "$((perf_peak_kib / 1024))" MiB 'at most 256' ''
 perf_row 'ledger balanced' "$(jq -r .ledger.balanced "$work/summary.json")" '' true ''

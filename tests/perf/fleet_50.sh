@@ -20,21 +20,15 @@ head -n 1 "$work/inventory" >"$work/one"
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.0f\n", (b - a) * 1000 }'; }
 
-# fleet_run INVENTORY LIST: --web internet needs no origin, since the inventor fetches nothing. Sets $peak, KiB.
+# fleet_run INVENTORY LIST: --web internet needs no origin, since the inventor fetches nothing. Sets $perf_peak_kib.
 fleet_run() {
-  local pid kib
+  local pid
   taskset -c "$perf_other_cpu" "$FETCHBENCH_BIN/fetchbench-coordinator" run native --web internet --per-host 0 \
     --inventory "$1" --urls "$2" --concurrency 100 --out "$work/out" --format json --progress none \
     >"$work/summary.json" 2>"$work/coordinator.err" </dev/null &
   pid=$!
   perf_pids+=("$pid")
-  peak=0
-  while kill -0 "$pid" 2>/dev/null; do
-    kib=$(perf_status_kib "$pid" VmHWM)
-    peak=${kib:-$peak}
-    sleep 0.02
-  done
-  wait "$pid" || perf_die "the run failed: $(tail -n 3 "$work/coordinator.err")"
+  perf_peak_until_end "$pid" 0.02 || perf_die "the run failed: $(tail -n 3 "$work/coordinator.err")"
 }
 # Both ways of a connection over loopback count once; of this network namespace, with all that is in it.
 network_bytes() { awk '$1 == "lo:" { print $2 }' /proc/net/dev; }
@@ -50,7 +44,7 @@ for ((round = 1; round <= perf_rounds; round++)); do
     begin=$(now)
     fleet_run "$work/$fleet" "$work/nothing"
     since "$begin" >>"$work/empty.$fleet"
-    echo "$peak" >>"$work/kib.$fleet"
+    echo "$perf_peak_kib" >>"$work/kib.$fleet"
     figure .cost.coordinator_cpu_s >>"$work/cpu_empty.$fleet"
   done
   bytes=$(network_bytes)
@@ -60,7 +54,7 @@ for ((round = 1; round <= perf_rounds; round++)); do
   echo $((($(network_bytes) - bytes) / urls)) >>"$work/wire"
   find "$work/out/latest/" -name 'records.db*' -printf '%s\n' |
     awk -v n="$urls" '{ bytes += $1 } END { printf "%.0f\n", bytes / n }' >>"$work/disk"
-  echo $((peak / 1024)) >>"$work/peak"
+  echo $((perf_peak_kib / 1024)) >>"$work/peak"
   figure .cost.coordinator_cpu_s >>"$work/cpu"
   [[ $(figure .totalUrls) == "$urls" && $(figure .ledger.balanced) == true ]] ||
     perf_die "only $(figure .totalUrls) of $urls URLs have a record"

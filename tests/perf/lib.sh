@@ -91,6 +91,19 @@ perf_spread() { sort -g | awk 'NR == 1 { low = $1 } END { print low " to " $1 }'
 # perf_status_kib PID FIELD: a memory figure of /proc/PID/status.
 perf_status_kib() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status" 2>/dev/null || true; }
 
+# perf_peak_until_end PID SECONDS: waits for a child, looking at its memory every so many seconds. Sets $perf_peak_kib;
+# its status is the child's.
+perf_peak_until_end() {
+  local kib
+  perf_peak_kib=0
+  while kill -0 "$1" 2>/dev/null; do
+    kib=$(perf_status_kib "$1" VmHWM)
+    perf_peak_kib=${kib:-$perf_peak_kib}
+    sleep "$2"
+  done
+  wait "$1"
+}
+
 # perf_fleet PROFILE: an origin and an agent whose target has the target CPU alone. Sets $agent_address, and
 # $run_options for `fetchbench-coordinator run`.
 perf_fleet() {
