@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -133,6 +134,13 @@ class LineFormatter final : public spdlog::formatter {
   spdlog::pattern_formatter text_;
 };
 
+// Where lines go, exchanged under a lock that is held while one is written.
+using Outlet = spdlog::sinks::dist_sink_mt;
+
+Outlet& DefaultOutlet() {
+  return dynamic_cast<Outlet&>(*spdlog::default_logger_raw()->sinks().at(0));
+}
+
 }  // namespace
 
 std::optional<LogFormat> ParseLogFormat(std::string_view word) {
@@ -153,8 +161,9 @@ absl::Status SetUpLog(const std::string& program, const std::string& level,
   if (!parsed_format) {
     return absl::InvalidArgumentError(fmt::format("log format '{}': use text or json", format));
   }
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  auto logger = std::make_shared<spdlog::logger>(program, std::move(sink));
+  const std::vector<spdlog::sink_ptr> sinks = {
+      std::make_shared<spdlog::sinks::stderr_color_sink_mt>()};
+  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<Outlet>(sinks));
   logger->set_formatter(MakeLogFormatter(*parsed_format, "%Y-%m-%dT%H:%M:%S.%eZ %n %^%l%$ %v"));
   logger->set_level(parsed);
   logger->flush_on(spdlog::level::info);
@@ -166,6 +175,12 @@ std::unique_ptr<spdlog::formatter> MakeLogFormatter(LogFormat format, std::strin
                                                     json::object context) {
   return std::make_unique<LineFormatter>(format, std::move(pattern), std::move(context));
 }
+
+LogRedirection::LogRedirection(const spdlog::sink_ptr& sink) : before_(DefaultOutlet().sinks()) {
+  DefaultOutlet().set_sinks({sink});
+}
+
+LogRedirection::~LogRedirection() { DefaultOutlet().set_sinks(before_); }
 
 void LogEvent(spdlog::level::level_enum level, const char* event, json::object fields,
               const std::string& message) {

@@ -2,12 +2,14 @@
 
 #include <spdlog/common.h>
 #include <spdlog/formatter.h>
+#include <spdlog/logger.h>
 
 #include <boost/json/object.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -28,6 +30,21 @@ absl::Status SetUpLog(const std::string& program, const std::string& level,
 // `context`: fields that each JSON line gets.
 std::unique_ptr<spdlog::formatter> MakeLogFormatter(LogFormat format, std::string pattern,
                                                     boost::json::object context = {});
+
+// While it lives, the default logger that SetUpLog made writes to `sink` instead, with the same
+// level. The logger itself stays: gRPC's threads may be in the middle of a line at any moment, and
+// spdlog's default logger must not be replaced under them. When the destructor returns, nothing
+// uses `sink` any more.
+class LogRedirection {
+ public:
+  explicit LogRedirection(const spdlog::sink_ptr& sink);
+  ~LogRedirection();
+  LogRedirection(const LogRedirection&) = delete;
+  LogRedirection& operator=(const LogRedirection&) = delete;
+
+ private:
+  std::vector<spdlog::sink_ptr> before_;
+};
 
 // An event, with what it is about as fields for machines; `message` says it all for people. What is
 // logged by spdlog's own functions has no event and no fields.

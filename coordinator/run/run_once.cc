@@ -37,32 +37,39 @@ namespace {
   std::_Exit(static_cast<int>(ExitCode::kInternalError));
 }
 
+spdlog::sink_ptr SinkOf(ProgressDisplay& display, LogFormat format) {
+  auto sink = std::make_shared<DisplayLogSink>(display);
+  sink->set_formatter(MakeLogFormatter(format, kLogPattern));
+  return sink;
+}
+
 // While it lives, log lines go through the display.
 class LogThroughDisplay {
  public:
   LogThroughDisplay(ProgressDisplay& display, const RunOptions& options)
-      : display_(display), before_(spdlog::default_logger()) {
-    auto logger =
-        std::make_shared<spdlog::logger>("coordinator", std::make_shared<DisplayLogSink>(display));
-    logger->set_level(spdlog::level::from_str(options.log_level));
-    const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kText);
-    logger->set_formatter(MakeLogFormatter(format, kLogPattern));
-    if (format == LogFormat::kJson) {
-      display_.SetLineFormat(
-          [](std::string_view text) { return JsonLogLine("coordinator", "info", text); });
-    }
-    spdlog::set_default_logger(std::move(logger));
-  }
+      : LogThroughDisplay(display, options.log_level,
+                          ParseLogFormat(options.log_format).value_or(LogFormat::kText)) {}
   ~LogThroughDisplay() {
-    spdlog::set_default_logger(before_);
+    spdlog::default_logger_raw()->set_level(level_before_);
     display_.SetLineFormat(nullptr);
   }
   LogThroughDisplay(const LogThroughDisplay&) = delete;
   LogThroughDisplay& operator=(const LogThroughDisplay&) = delete;
 
  private:
+  LogThroughDisplay(ProgressDisplay& display, const std::string& level, LogFormat format)
+      : display_(display),
+        level_before_(spdlog::default_logger_raw()->level()),
+        redirection_(SinkOf(display, format)) {
+    spdlog::default_logger_raw()->set_level(spdlog::level::from_str(level));
+    if (format != LogFormat::kJson) return;
+    display_.SetLineFormat(
+        [](std::string_view text) { return JsonLogLine("coordinator", "info", text); });
+  }
+
   ProgressDisplay& display_;
-  std::shared_ptr<spdlog::logger> before_;
+  spdlog::level::level_enum level_before_;
+  LogRedirection redirection_;
 };
 
 // Who reads JSON wants no lines of progress between, unless he asks for them.

@@ -2,13 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <boost/json.hpp>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace fetchbench {
 namespace {
@@ -98,6 +101,35 @@ TEST_F(LogTest, UnknownWordsAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(SetUpLog("p", "loud", "text")));
   EXPECT_TRUE(absl::IsInvalidArgument(SetUpLog("p", "info", "xml")));
   EXPECT_TRUE(SetUpLog("p", "off", "json").ok());
+}
+
+TEST_F(LogTest, ARedirectionTakesTheLinesWhileItLives) {
+  ASSERT_TRUE(SetUpLog("p", "warn", "text").ok());
+  auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(out_);
+  sink->set_formatter(MakeLogFormatter(LogFormat::kText, "%n: %l: %v"));
+  {
+    const LogRedirection redirection(sink);
+    spdlog::info("below the level");
+    spdlog::warn("taken");
+  }
+  spdlog::warn("on standard error again");
+  EXPECT_EQ(out_.str(), "p: warning: taken\n");
+}
+
+// As gRPC's threads do, which log when they like.
+TEST_F(LogTest, AThreadMayLogWhileRedirectionsBeginAndEnd) {
+  ASSERT_TRUE(SetUpLog("p", "info", "text").ok());
+  const LogRedirection away(std::make_shared<spdlog::sinks::null_sink_mt>());
+  std::atomic<bool> done = false;
+  std::atomic<int> logged = 0;
+  std::thread thread([&] {
+    for (; !done; ++logged) spdlog::info("a line");
+  });
+  while (logged < 1000) {
+    const LogRedirection redirection(std::make_shared<spdlog::sinks::null_sink_mt>());
+  }
+  done = true;
+  thread.join();
 }
 
 TEST_F(LogTest, WhatIsSaidBesideTheLogIsJsonToo) {
