@@ -61,11 +61,17 @@ killed_at() {
   touch slow
   "$root/bin/base-images" "$@" >stdout 2>stderr </dev/null &
   pid=$!
-  while ! grep -q "^$call" calls; do sleep 0.1; done
+  while ! grep -q "^$call" calls; do
+    kill -0 "$pid" || fail "ended before $call: $(<stderr)"
+    sleep 0.1
+  done
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null || true
   rm slow
 }
+
+# By the folder that they work in: their numbers are those of another namespace.
+processes_at_work() { grep -lsaF "$work/cache/work" /proc/[0-9]*/cmdline || true; }
 
 test_all_are_built_and_named_in_the_file() {
   stand_ins
@@ -109,9 +115,13 @@ test_killed_while_bootstrapping_it_leaves_nothing_that_counts_and_no_process() {
   killed_at debootstrap python
   expect_equal images '' "$(ls images)"
   expect_equal archives '' "$(find cache -name '*.tar')"
-  # By the folder that it works in: its number is one of another namespace.
-  sleep 0.5
-  expect_equal processes '' "$(grep -lsaF "$work/cache/work" /proc/[0-9]*/cmdline || true)"
+  local i left
+  for ((i = 0; i < 200; i++)); do
+    left=$(processes_at_work)
+    [[ -n $left ]] || break
+    sleep 0.1
+  done
+  expect_equal processes '' "$left"
   bases python || fail "$(<stderr)"
   expect_equal "bootstrapped" 2 "$(grep -c ^debootstrap calls)"
   expect_equal "work folders" '' "$(find cache -name 'work.*')"
