@@ -40,7 +40,10 @@ ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfi
     : config_(config),
       host_(std::make_shared<ContainerHost>(std::move(loop), config.docker_socket,
                                             config.entry_path)),
-      public_network_(std::make_shared<GuardedNetwork>(host_, config.guard_state)),
+      public_network_(
+          std::make_shared<GuardedNetwork>(host_, config.guard_state, GuardedReach::kPublic)),
+      origin_network_(
+          std::make_shared<GuardedNetwork>(host_, config.guard_state, GuardedReach::kOrigin)),
       images_(host_, public_network_, {config.build, config.container_describe_patience}),
       version_client_(host_->loop(), config.docker_socket,
                       {kVersionPatience, kVersionPatience, kVersionPatience}),
@@ -53,6 +56,7 @@ void ContainerLauncher::CleanUp() {
 
 void ContainerLauncher::ShutDown() {
   Spawn(host_->loop(), "removal of a network", GuardedNetwork::Remove(public_network_));
+  Spawn(host_->loop(), "removal of a network", GuardedNetwork::Remove(origin_network_));
   version_client_.CancelAll();
   cleaning_client_.CancelAll();
 }
@@ -62,16 +66,32 @@ absl::StatusOr<v1::ContainerOptions> ContainerLauncher::Limits(
   return ApplyLimits(wished, config_.target_cpus, config_.host.max_open_files());
 }
 
+absl::StatusOr<std::shared_ptr<GuardedNetwork>> ContainerLauncher::NetworkOfRun(
+    const v1::FetchOptions& options, const std::string& network_mode) const {
+  if (options.deny_private_addresses()) {
+    if (network_mode == "none") return nullptr;
+    if (network_mode == "bridge") return public_network_;
+    return absl::InvalidArgumentError(
+        fmt::format("deny_private_addresses: not possible with network_mode '{}', only with bridge",
+                    network_mode));
+  }
+  if (options.origin().empty() || network_mode != "bridge") return nullptr;
+  if (!origin_network_->expected() && !config_.build.require_guard) return nullptr;
+  if (absl::Status known = origin_network_->LetsReach(options.origin()); !known.ok()) return known;
+  return origin_network_;
+}
+
 Task<absl::StatusOr<v1::ContainerOptions>> ContainerLauncher::LimitsOfRun(v1::Start start) {
   absl::StatusOr<v1::ContainerOptions> limits = Limits(start.container());
-  if (!limits.ok() || !start.options().deny_private_addresses()) co_return limits;
-  if (limits->network_mode() == "none") co_return limits;
-  if (limits->network_mode() != "bridge") {
-    co_return absl::InvalidArgumentError(
-        fmt::format("deny_private_addresses: not possible with network_mode '{}', only with bridge",
-                    limits->network_mode()));
+  if (!limits.ok()) co_return limits;
+  absl::StatusOr<std::shared_ptr<GuardedNetwork>> guarded =
+      NetworkOfRun(start.options(), limits->network_mode());
+  absl::StatusOr<std::string> network = limits->network_mode();
+  if (!guarded.ok()) {
+    network = guarded.status();
+  } else if (*guarded != nullptr) {
+    network = co_await GuardedNetwork::Ready(*guarded);
   }
-  absl::StatusOr<std::string> network = co_await GuardedNetwork::Ready(public_network_);
   if (!network.ok()) {
     co_return absl::Status(network.status().code(),
                            fmt::format("target {}: {}", start.target().name(),

@@ -45,12 +45,16 @@ class ContainerLauncher {
 
  private:
   absl::StatusOr<v1::ContainerOptions> Limits(const v1::ContainerOptions& wished) const;
+  // The network that the run's addresses ask for; null: that of `network_mode`.
+  absl::StatusOr<std::shared_ptr<GuardedNetwork>> NetworkOfRun(
+      const v1::FetchOptions& options, const std::string& network_mode) const;
   // As wished, in a network that is guarded where the run asks for that.
   Task<absl::StatusOr<v1::ContainerOptions>> LimitsOfRun(v1::Start start);
 
   const AgentConfig& config_;
   const std::shared_ptr<ContainerHost> host_;
   const std::shared_ptr<GuardedNetwork> public_network_;
+  const std::shared_ptr<GuardedNetwork> origin_network_;
   ImageStore images_;
   // An Engine that hangs must make neither Describe nor the end hang.
   docker::EngineClient version_client_;

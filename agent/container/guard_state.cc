@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/network_v4.hpp>
 #include <cerrno>
 #include <charconv>
 #include <map>
+#include <sstream>
 
 #include "agent/process/fork_exec.h"
 #include "common/status_util.h"
@@ -47,6 +49,18 @@ uint32_t Base(const GuardState& state, uint32_t n) {
   return state.pool + (n << (32 - kGuardedNetworkBits));
 }
 
+// Of words with blanks between; what is no address is none of ours.
+std::vector<uint32_t> Addresses(const std::string& text) {
+  std::vector<uint32_t> addresses;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    boost::system::error_code error;
+    const ip::address_v4 address = ip::make_address_v4(word, error);
+    if (!error) addresses.push_back(address.to_uint());
+  }
+  return addresses;
+}
+
 bool IsLetters(std::string_view text) {
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
 }
@@ -74,7 +88,14 @@ absl::StatusOr<GuardState> ParseGuardState(std::string_view text) {
       !IsLetters(state.bridges)) {
     return Unusable(fmt::format("its bridges are '{}'", state.bridges));
   }
+  state.origins = Addresses(fields["origins"]);
   return state;
+}
+
+bool NamesOrigin(const GuardState& state, std::string_view address) {
+  boost::system::error_code error;
+  const ip::address_v4 wanted = ip::make_address_v4(address, error);
+  return !error && std::ranges::find(state.origins, wanted.to_uint()) != state.origins.end();
 }
 
 absl::StatusOr<GuardState> ReadGuardState(const std::string& path) {

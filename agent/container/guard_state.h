@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -11,7 +12,7 @@ namespace fetchbench::agent {
 // Where fetchbench-guard (deploy/guard/) notes which network rules are in force.
 inline constexpr const char* kGuardStateFile = "/run/fetchbench-guard/state";
 // Of the rules; another one cannot be relied upon.
-inline constexpr int kGuardVersion = 1;
+inline constexpr int kGuardVersion = 2;
 // A datagram to this port of a guarded network's gateway is answered as no firewall does.
 inline constexpr uint16_t kGuardProbePort = 7311;
 
@@ -20,7 +21,11 @@ struct GuardState {
   uint32_t pool = 0;  // IPv4, host byte order
   int pool_bits = 0;  // 8 to 24
   std::string bridges;
+  std::vector<uint32_t>
+      origins;  // as `pool`: simulated webs that containers may be allowed to reach
 };
+
+bool NamesOrigin(const GuardState& state, std::string_view address);
 
 // Of the note's text, "key=value" lines. FailedPrecondition: not of our version, or not whole.
 // Pure.

@@ -88,10 +88,22 @@ absl::StatusOr<std::string> ProbeRoot(const std::string& program) {
 
 }  // namespace
 
-GuardedNetwork::GuardedNetwork(std::shared_ptr<ContainerHost> host, std::string state_file)
-    : host_(std::move(host)), state_file_(std::move(state_file)) {}
+GuardedNetwork::GuardedNetwork(std::shared_ptr<ContainerHost> host, std::string state_file,
+                               GuardedReach reach)
+    : host_(std::move(host)), state_file_(std::move(state_file)), reach_(reach) {}
 
 bool GuardedNetwork::expected() const { return access(state_file_.c_str(), F_OK) == 0; }
+
+absl::Status GuardedNetwork::LetsReach(std::string_view address) const {
+  absl::StatusOr<GuardState> state = ReadGuardState(state_file_);
+  if (!state.ok()) return NotInForce(std::string(state.status().message()));
+  if (NamesOrigin(*state, address)) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "fetchbench-guard on this host does not know of a simulated web at {}: add the address to "
+      "FETCHBENCH_GUARD_ORIGINS in /etc/default/fetchbench-guard, then `systemctl reload "
+      "fetchbench-guard`",
+      address));
+}
 
 Task<absl::StatusOr<std::string>> GuardedNetwork::Ready(std::shared_ptr<GuardedNetwork> self) {
   net::steady_timer timer(self->host_->loop());
@@ -130,8 +142,10 @@ Task<absl::StatusOr<docker::NetworkInfo>> GuardedNetwork::MakeNetwork(GuardState
   absl::Status last;
   for (int i = 0; i < kTries; ++i) {
     const uint32_t n = random() % networks;
-    const std::string bridge = fmt::format("{}{:05x}", state.bridges, n);
-    const std::string name = fmt::format("fetchbench-public-{}", bridge);
+    const bool origin = reach_ == GuardedReach::kOrigin;
+    // Which rules hold goes by this name.
+    const std::string bridge = fmt::format("{}{}{:05x}", state.bridges, origin ? "o" : "", n);
+    const std::string name = fmt::format("fetchbench-{}-{}", origin ? "origin" : "public", bridge);
     json::object config =
         NetworkConfig(host_->owner(), bridge, GuardedSubnet(state, n), GuardedGateway(state, n));
     absl::StatusOr<std::string> id =

@@ -104,6 +104,9 @@ void SetContainerOptions(const RunOptions& options, const SimulatedWeb* web,
   container.set_network_mode(joins ? web->container->network_mode() : "bridge");
 }
 
+// Of "host:port".
+std::string HostOf(const std::string& place) { return place.substr(0, place.rfind(':')); }
+
 }  // namespace
 
 LocalAgent::~LocalAgent() {
@@ -206,6 +209,7 @@ v1::Start MakeStart(const std::string& run_id, const RunOptions& options,
     }
   }
   if (options.target.is_container()) {
+    if (web != nullptr && web->container == nullptr) fetch.set_origin(HostOf(web->config.dns));
     SetContainerOptions(options, web, *start.mutable_container());
   }
   return start;

@@ -15,7 +15,7 @@ skip() {
 for tool in ip nft python3; do command -v "$tool" >/dev/null || skip "needs $tool"; done
 
 tag=fbgt$$
-run=$tag-run host=$tag-host world=$tag-world
+run=$tag-run sim=$tag-sim host=$tag-host world=$tag-world
 folder=$(mktemp -d)
 failures=0
 servers=()
@@ -26,14 +26,14 @@ clean_up() {
     kill "$pid" 2>/dev/null || true
     wait "$pid" || true
   done
-  for name in "$run" "$host" "$world"; do ip netns del "$name" 2>/dev/null || true; done
+  for name in "$run" "$sim" "$host" "$world"; do ip netns del "$name" 2>/dev/null || true; done
   rm -rf "$folder"
 }
 trap clean_up EXIT
 
 in_ns() { ip netns exec "$@"; }
 
-for name in "$run" "$host" "$world"; do
+for name in "$run" "$sim" "$host" "$world"; do
   ip netns add "$name" || skip "cannot make network namespaces"
   in_ns "$name" ip link set lo up
 done
@@ -46,7 +46,7 @@ connect() {
   ip -n "$3" link set "$4" up
 }
 # A bridge as the agent's networks have, and one of another container beside it.
-for bridge in fbg00001 fbg00002 other0; do
+for bridge in fbg00001 fbg00002 fbgo00003 other0; do
   ip -n "$host" link add "$bridge" type bridge
   ip -n "$host" link set "$bridge" up
 done
@@ -58,6 +58,12 @@ ip -n "$run" addr add 10.213.0.2/28 dev eth0
 ip -n "$run" addr add fd00:213::2/64 dev eth0 nodad
 ip -n "$run" route add default via 10.213.0.1
 ip -n "$run" -6 route add default via fd00:213::1
+# Beside it, where a container of a run on a simulated web would be.
+connect "$host" port1 "$sim" eth0
+ip -n "$host" link set port1 master fbgo00003
+ip -n "$host" addr add 10.213.0.33/28 dev fbgo00003
+ip -n "$sim" addr add 10.213.0.34/28 dev eth0
+ip -n "$sim" route add default via 10.213.0.33
 connect "$host" up0 "$world" down0
 ip -n "$host" addr add 172.31.0.1/30 dev up0
 ip -n "$host" addr add fd00:31::1/64 dev up0 nodad
@@ -95,18 +101,21 @@ for name in "$host" "$world"; do
 done
 
 settings=(FETCHBENCH_GUARD_STATE="$folder/state" FETCHBENCH_GUARD_RESOLVERS="10.9.9.53 192.168.9.1 127.0.0.53"
-  FETCHBENCH_GUARD_ALLOW="10.9.9.31:3128")
+  FETCHBENCH_GUARD_ALLOW="10.9.9.31:3128" FETCHBENCH_GUARD_ORIGINS="10.9.9.9 192.168.9.1")
 guard() { in_ns "$host" env "${settings[@]}" "$guard" "$@"; }
 
-# expect RESULT ADDRESS:PORT...
-expect() {
-  local wanted=$1 place result
-  shift
+# expect RESULT ADDRESS:PORT...   from within the network of a run
+expect() { expect_from "$run" "$@"; }
+
+# expect_from NAMESPACE RESULT ADDRESS:PORT...
+expect_from() {
+  local from=$1 wanted=$2 place result
+  shift 2
   while read -r place result; do
     [[ $result == "$wanted" ]] && continue
-    echo "FAIL: $place is $result, expected $wanted ($when)"
+    echo "FAIL: $place is $result from $from, expected $wanted ($when)"
     failures=$((failures + 1))
-  done < <(in_ns "$run" python3 "$here/reach.py" dial "$@")
+  done < <(in_ns "$from" python3 "$here/reach.py" dial "$@")
 }
 fail() {
   echo "FAIL: $1"
@@ -121,6 +130,8 @@ for address in "${private_v6[@]}" 2600::7; do outside_v6+=("[$address]:80"); don
 when="guard off"
 ! guard check 2>/dev/null || fail "check says it is in force, and it is not"
 expect open "${outside[@]}" "${own[@]}" "${outside_v6[@]}" "${public[@]/%/:80}"
+elsewhere=(10.9.9.53:53 10.9.9.31:3128 172.17.0.1:80 11.22.0.1:80 10.213.0.33:80 10.213.0.2:80 11.22.33.44:80)
+expect_from "$sim" open 10.9.9.9:80 192.168.9.1:80 "${elsewhere[@]/10.213.0.2:80/10.213.0.1:80}"
 
 when="guard on"
 guard apply
@@ -131,6 +142,10 @@ expect open "${public[@]/%/:80}"
 # Named exceptions, and port 53 of the resolvers alone.
 expect open 10.9.9.53:53 192.168.9.1:53 10.9.9.31:3128
 expect refused 10.9.9.53:80 10.9.9.31:80 10.9.9.31:53
+# A run on a simulated web reaches the origins that were named, one of them on the host itself, and nothing else,
+# not even what runs on the real web may.
+expect_from "$sim" open 10.9.9.9:80 10.9.9.9:53 192.168.9.1:80
+expect_from "$sim" refused "${elsewhere[@]}"
 # A published port: the destination is public until it is replaced by that of another container.
 in_ns "$host" nft -f - <<'NFT'
 table ip published {
@@ -166,6 +181,7 @@ expect open "${outside[@]}" "${own[@]}" "${outside_v6[@]}" 10.9.9.9:80
 [[ $(in_ns "$world" python3 "$here/reach.py" dial 10.213.0.2:80) == *open ]] || fail "the test of the way in proves nothing"
 
 for bad in FETCHBENCH_GUARD_POOL=10.0.0.0/40 FETCHBENCH_GUARD_POOL=fbg FETCHBENCH_GUARD_ALLOW=10.0.0.1 \
+  FETCHBENCH_GUARD_ORIGINS=10.0.0.9:80 FETCHBENCH_GUARD_ORIGINS=web.example \
   'FETCHBENCH_GUARD_BRIDGES=a"b' FETCHBENCH_GUARD_TABLE='x; flush ruleset'; do
   ! env "$bad" "$guard" print >/dev/null 2>&1 || fail "$bad is taken"
 done

@@ -57,19 +57,20 @@ class ContainerGuardTest : public ContainerTest {
     server_.reset();  // takes its network away
   }
 
-  bool Guard(const std::string& command) const {
+  bool Guard(const std::string& command, const std::string& origins = "") const {
     const std::string line = fmt::format(
         "FETCHBENCH_GUARD_BRIDGES=fbt FETCHBENCH_GUARD_TABLE=fetchbench_guard_test_{} "
-        "FETCHBENCH_GUARD_STATE={} {}/deploy/guard/fetchbench-guard {}",
-        getpid(), config_.guard_state, FETCHBENCH_SOURCE, command);
+        "FETCHBENCH_GUARD_STATE={} FETCHBENCH_GUARD_ORIGINS='{}' "
+        "{}/deploy/guard/fetchbench-guard {}",
+        getpid(), config_.guard_state, origins, FETCHBENCH_SOURCE, command);
     return std::system(line.c_str()) == 0;  // NOLINT(cert-env33-c): a text of ours
   }
   static bool CanSetRules() {
     return geteuid() == 0 && std::system("nft --version >/dev/null") == 0;
   }
-  void ApplyGuard() {
+  void ApplyGuard(const std::string& origins = "") {
     applied_ = true;
-    ASSERT_TRUE(Guard("apply"));
+    ASSERT_TRUE(Guard("apply", origins));
   }
   void WriteState(const std::string& text) const {
     std::filesystem::create_directories(folder_ + "/guard");
@@ -108,7 +109,7 @@ TEST_F(ContainerGuardTest, WithoutRulesNoContainerStartsThatMustNotReachPrivateA
 
 TEST_F(ContainerGuardTest, ANoteThatIsNotTrueIsFoundOut) {
   if (geteuid() != 0) GTEST_SKIP() << "only root's note is looked at";
-  WriteState("version=1\npool=10.213.0.0/16\nbridges=fbn\n");
+  WriteState("version=2\npool=10.213.0.0/16\nbridges=fbn\n");
   const test::RunResult result = Run(PublicStart(), test::MakeUrls(1));
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
       << result.status.error_message();
@@ -138,6 +139,35 @@ TEST_F(ContainerGuardTest, AContainerDoesNotReachItsHost) {
   ExpectNothingLeft();
 }
 
+// The gateway is none of the origins, so the container must not reach it.
+TEST_F(ContainerGuardTest, OnASimulatedWebElsewhereAContainerReachesNothingElse) {
+  if (!CanSetRules()) GTEST_SKIP() << "needs root and nft";
+  v1::Start start = PublicStart();
+  start.mutable_options()->set_deny_private_addresses(false);
+  start.mutable_options()->set_origin("192.0.2.9");
+  test::RunResult result = Run(start, test::MakeUrls(1));
+  ASSERT_TRUE(result.finished) << result.status.error_message();
+  EXPECT_THAT(result.finished->target_stderr(), HasSubstr("gateway open"));  // a host without rules
+  ApplyGuard("192.0.2.9");
+  start.set_run_id("guarded");
+  result = Run(start, test::MakeUrls(1));
+  ASSERT_TRUE(result.finished) << result.status.error_message();
+  EXPECT_THAT(result.finished->target_stderr(), HasSubstr("gateway refused"));
+}
+
+TEST_F(ContainerGuardTest, ASimulatedWebThatTheRulesDoNotNameIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root's note is looked at";
+  WriteState("version=2\npool=10.213.0.0/16\nbridges=fbn\norigins=192.0.2.9\n");
+  v1::Start start = PublicStart();
+  start.mutable_options()->set_deny_private_addresses(false);
+  start.mutable_options()->set_origin("192.0.2.99");
+  const test::RunResult result = Run(start, test::MakeUrls(1));
+  EXPECT_EQ(result.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(result.status.error_message(),
+              AllOf(HasSubstr("192.0.2.99"), HasSubstr("FETCHBENCH_GUARD_ORIGINS")));
+  ExpectNothingLeft();
+}
+
 TEST_F(ContainerGuardTest, OtherNetworksCannotBeAskedForInstead) {
   v1::Start start = PublicStart();
   start.mutable_container()->set_network_mode("container:" + std::string(64, 'a'));
@@ -158,7 +188,7 @@ TEST_F(ContainerGuardTest, ABuildDoesNotReachItsHost) {
 
 TEST_F(ContainerGuardTest, NothingIsBuiltWithRulesThatShouldBeThereAndAreNot) {
   if (geteuid() != 0) GTEST_SKIP() << "only root's note is looked at";
-  WriteState("version=1\npool=10.213.0.0/16\nbridges=fbn\n");
+  WriteState("version=2\npool=10.213.0.0/16\nbridges=fbn\n");
   const Prepared prepared = Build("refused");
   EXPECT_EQ(prepared.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(prepared.status.error_message(), HasSubstr("fetchbench-guard"));

@@ -12,7 +12,8 @@
 namespace fetchbench::agent {
 namespace {
 
-constexpr const char* kGood = "version=1\npool=10.213.0.0/16\nbridges=fbg\n";
+constexpr const char* kGood =
+    "version=2\npool=10.213.0.0/16\nbridges=fbg\norigins=10.0.0.9 10.0.1.9\n";
 
 TEST(GuardStateTest, TellsPoolAndBridges) {
   const auto state = ParseGuardState(kGood);
@@ -24,13 +25,30 @@ TEST(GuardStateTest, TellsPoolAndBridges) {
   EXPECT_EQ(GuardedSubnet(*state, 4095), "10.213.255.240/28");
 }
 
+TEST(GuardStateTest, NamesTheOriginsThatMayBeReached) {
+  const auto state = ParseGuardState(kGood);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_TRUE(NamesOrigin(*state, "10.0.0.9"));
+  EXPECT_TRUE(NamesOrigin(*state, "10.0.1.9"));
+  for (const char* other : {"10.0.0.1", "10.0.0.90", "", "fd00::1", "10.0.0.9:53"}) {
+    EXPECT_FALSE(NamesOrigin(*state, other)) << other;
+  }
+}
+
+TEST(GuardStateTest, AnUnreadableOriginIsNone) {
+  const auto state =
+      ParseGuardState("version=2\npool=10.213.0.0/16\nbridges=fbg\norigins=x 10.0.0.9 1.2.3\n");
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->origins.size(), 1);
+}
+
 TEST(GuardStateTest, WhatIsNotWholeIsRefused) {
   for (const char* bad :
-       {"", "version=2\npool=10.213.0.0/16\nbridges=fbg\n", "version=1\nbridges=fbg\n",
-        "version=1\npool=10.213.0.0/16\n", "version=1\npool=10.0.0.0/4\nbridges=fbg\n",
-        "version=1\npool=10.0.0.0/30\nbridges=fbg\n", "version=1\npool=fd00::/8\nbridges=fbg\n",
-        "version=1\npool=10.213.0.0/16\nbridges=toolongbridges\n",
-        "version=1\npool=10.213.0.0/16\nbridges=a b\n", "\n\n=\n===", "version"}) {
+       {"", "version=1\npool=10.213.0.0/16\nbridges=fbg\n", "version=2\nbridges=fbg\n",
+        "version=2\npool=10.213.0.0/16\n", "version=2\npool=10.0.0.0/4\nbridges=fbg\n",
+        "version=2\npool=10.0.0.0/30\nbridges=fbg\n", "version=2\npool=fd00::/8\nbridges=fbg\n",
+        "version=2\npool=10.213.0.0/16\nbridges=toolongbridges\n",
+        "version=2\npool=10.213.0.0/16\nbridges=a b\n", "\n\n=\n===", "version"}) {
     EXPECT_FALSE(ParseGuardState(bad).ok()) << bad;
   }
 }
