@@ -6,8 +6,8 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
-#include "agent/utf8.h"
 #include "common/files.h"
+#include "common/utf8.h"
 
 namespace fetchbench::agent {
 namespace {

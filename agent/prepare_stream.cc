@@ -11,9 +11,9 @@
 
 #include "agent/container/context_file.h"
 #include "agent/container/image_key.h"
-#include "agent/utf8.h"
 #include "common/log.h"
 #include "common/spawn.h"
+#include "common/utf8.h"
 #include "common/wakeup.h"
 
 namespace fetchbench::agent {

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/utf8.h"
+#include "agent/one_line.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 namespace fetchbench::agent {
 namespace {

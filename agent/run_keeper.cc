@@ -9,10 +9,10 @@
 
 #include "agent/host_facts.h"
 #include "agent/native_command.h"
+#include "agent/one_line.h"
 #include "agent/process/child_process.h"
 #include "agent/start_check.h"
 #include "agent/target_facts.h"
-#include "agent/utf8.h"
 #include "common/log.h"
 #include "common/record_line.h"
 #include "common/spawn.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/native_command.h"
-#include "agent/utf8.h"
+#include "agent/one_line.h"
 
 namespace fetchbench::agent {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "agent/native_command.h"
 #include "agent/process/child_process.h"
-#include "agent/utf8.h"
+#include "common/utf8.h"
 #include "common/wakeup.h"
 
 namespace fetchbench::agent {

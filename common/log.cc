@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/harmless_text.h"
+#include "common/utf8.h"
 
 namespace fetchbench {
 namespace {

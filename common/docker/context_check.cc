@@ -196,14 +196,22 @@ absl::Status ContextCheck::CheckBounds() const {
                   kMaxContextPathsBytes >> 20));
 }
 
-absl::Status ContextCheck::AddPath(const std::string& path, Kind kind) {
-  for (size_t slash = path.find('/'); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
+// From the deepest one up, as far as they are new: those above a folder that is known are known too.
+// An archive may name one deep folder as often as it has entries.
+absl::Status ContextCheck::AddFoldersAbove(const std::string& path) {
+  for (size_t slash = path.rfind('/'); slash != std::string::npos;
+       slash = path.rfind('/', slash - 1)) {
     const auto [it, added] = paths_.try_emplace(path.substr(0, slash), Kind::kFolder);
     if (it->second != Kind::kFolder) return Wrong(path, "is below something that is no folder");
-    if (added) path_bytes_ += slash;
+    if (!added) break;
+    path_bytes_ += slash;
     if (absl::Status s = CheckBounds(); !s.ok()) return s;
   }
+  return absl::OkStatus();
+}
+
+absl::Status ContextCheck::AddPath(const std::string& path, Kind kind) {
+  if (absl::Status s = AddFoldersAbove(path); !s.ok()) return s;
   const auto [it, added] = paths_.try_emplace(path, kind);
   if (added) path_bytes_ += path.size();
   const bool folder_again = it->second == Kind::kFolder && kind == Kind::kFolder;

@@ -37,6 +37,7 @@ class ContextCheck {
   absl::Status OnEntry(char type, std::string path, const std::string& link);
   absl::Status OnPax();
   absl::Status CheckLink(const std::string& path, const std::string& to) const;
+  absl::Status AddFoldersAbove(const std::string& path);
   absl::Status AddPath(const std::string& path, Kind kind);
   absl::Status CheckBounds() const;
 

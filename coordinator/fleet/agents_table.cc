@@ -9,6 +9,7 @@
 #include <map>
 
 #include "common/record_line.h"
+#include "common/utf8.h"
 #include "coordinator/ui/box_table.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/paint.h"
@@ -254,11 +255,11 @@ std::string AgentsJson(const std::vector<AgentEndpoint>& endpoints,
                        const std::vector<Described>& described) {
   json::array agents;
   for (size_t i = 0; i < endpoints.size(); ++i) {
-    json::object o{{"name", ValidUtf8(endpoints[i].shown())},
-                   {"address", ValidUtf8(endpoints[i].address)},
+    json::object o{{"name", ValidUtf8(endpoints[i].shown(), kReplacementCharacter)},
+                   {"address", ValidUtf8(endpoints[i].address, kReplacementCharacter)},
                    {"reachable", described[i].ok()}};
     if (!described[i].ok()) {
-      o["trouble"] = ValidUtf8(std::string(described[i].status().message()));
+      o["trouble"] = ValidUtf8(std::string(described[i].status().message()), kReplacementCharacter);
       agents.push_back(std::move(o));
       continue;
     }

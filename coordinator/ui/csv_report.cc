@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/utf8.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text.h"
 
@@ -26,7 +27,7 @@ std::string Field(std::string_view text) {
 class Row {
  public:
   void Text(std::string_view name, std::string_view value) {
-    cells_.emplace_back(name, Field(ValidUtf8(value)));
+    cells_.emplace_back(name, Field(ValidUtf8(value, kReplacementCharacter)));
   }
   void Number(std::string_view name, uint64_t value) {
     cells_.emplace_back(name, std::to_string(value));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "common/utf8.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text.h"
 
@@ -17,7 +18,9 @@ double Ms(double us) { return us / 1000.0; }
 double Ms(int64_t us) { return Ms(static_cast<double>(us)); }
 double Seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
 
-json::string Text(std::string_view text) { return json::string(ValidUtf8(text)); }
+json::string Text(std::string_view text) {
+  return json::string(ValidUtf8(text, kReplacementCharacter));
+}
 
 json::array Texts(const std::vector<std::string>& texts) {
   json::array out;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "common/utf8.h"
+
 namespace fetchbench::coordinator {
 namespace {
 
@@ -43,17 +45,6 @@ size_t ColourSequence(std::string_view text) {
 }
 
 }  // namespace
-
-std::string ValidUtf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const Utf8Character c = DecodeUtf8(text);
-    out += c.valid ? text.substr(0, c.bytes) : std::string_view("\xEF\xBF\xBD");
-    text.remove_prefix(c.bytes);
-  }
-  return out;
-}
 
 int DisplayWidth(std::string_view text) {
   int width = 0;

@@ -8,9 +8,6 @@
 
 namespace fetchbench::coordinator {
 
-// Bytes that are not UTF-8 become U+FFFD; for JSON.
-std::string ValidUtf8(std::string_view text);
-
 // Columns that `text` takes on a terminal: combining marks none, East Asian wide characters and
 // emoji two. Colour sequences ("\x1b[...m") take none. A byte that is not UTF-8 counts as one.
 int DisplayWidth(std::string_view text);

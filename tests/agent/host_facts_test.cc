@@ -12,7 +12,6 @@
 #include "agent/process/proc_usage.h"
 #include "agent/target_facts.h"
 #include "agent/text_tail.h"
-#include "agent/utf8.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -185,19 +184,6 @@ TEST(TextTailTest, KeepsTheEndFromALinesStart) {
   TextTail single(4);
   single.Append("0123456789");
   EXPECT_EQ(single.Text(), "6789");
-}
-
-TEST(Utf8Test, ReplacesBytesThatAreNoText) {
-  EXPECT_EQ(ValidUtf8("plain"), "plain");
-  EXPECT_EQ(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
-            "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
-  EXPECT_EQ(ValidUtf8("a\xff\xfe"
-                      "b"),
-            "a??b");
-  EXPECT_EQ(ValidUtf8("\xc0\xaf"), "??") << "overlong";
-  EXPECT_EQ(ValidUtf8("\xed\xa0\x80"), "???") << "surrogate";
-  EXPECT_EQ(ValidUtf8("\xe2\x82"), "??") << "cut short";
-  EXPECT_EQ(ValidUtf8("\xf5\x80\x80\x80"), "????") << "beyond Unicode";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/utf8.h"
 #include "coordinator/ui/human_numbers.h"
 
 namespace fetchbench::coordinator {
@@ -58,8 +59,6 @@ TEST(HarmlessTest, EveryTwoByteTextIsHarmless) {
     }
   }
 }
-
-TEST(ValidUtf8Test, ReplacesOnlyWhatIsWrong) { EXPECT_EQ(ValidUtf8("ü\xFFz\n"), "ü\uFFFDz\n"); }
 
 TEST(DisplayWidthTest, CountsColumnsNotBytes) {
   EXPECT_EQ(DisplayWidth("abc"), 3);

@@ -1,6 +1,7 @@
 // What an agent may send on a stream, through the session, the board of agents, the book of leases
 // and the sums.
 
+#include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/io_context.hpp>
@@ -157,6 +158,7 @@ void Play(FuzzInput& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   spdlog::set_level(spdlog::level::off);
+  google::protobuf::SetLogHandler(nullptr);
   FuzzInput in(data, size);
   fetchbench::coordinator::Play(in);
   return 0;

@@ -1,5 +1,8 @@
 // What a coordinator may send on a stream, in any order, and what a target may print meanwhile,
 // through all that an agent does with it but the transport.
+#include <google/protobuf/stubs/logging.h>
+#include <spdlog/spdlog.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -20,6 +23,7 @@ namespace {
 
 constexpr size_t kMaxText = 200;
 constexpr int kMaxUrls = 50;
+constexpr const char* kVersion = "1.0.0";
 
 class FakeTarget final : public TargetProcess {
  public:
@@ -106,12 +110,13 @@ void Play(FuzzInput& in) {
   start.set_last_committed_seq(in.Choice() ? 0 : in.Any<uint64_t>());
   start.mutable_options()->set_concurrency(in.Any<uint8_t>());
   start.mutable_options()->set_timeout_ms(1'000);
-  if (!CheckStart(start).ok()) return;
+  if (!CheckStart(start, kVersion).ok()) return;
   test::FakeClock clock;
   FakeTarget target;
   RunSettings settings;
   settings.target_name = "fuzz";
   settings.concurrency = start.options().concurrency();
+  settings.per_host = in.Any<uint8_t>() % 3;
   settings.last_committed_seq = start.last_committed_seq();
   RunExecutor executor(settings, target, clock, [] {});
   executor.Attach(start.last_committed_seq());
@@ -157,6 +162,8 @@ void Play(FuzzInput& in) {
 }  // namespace fetchbench::agent
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  spdlog::set_level(spdlog::level::off);
+  google::protobuf::SetLogHandler(nullptr);
   FuzzInput in(data, size);
   fetchbench::agent::Play(in);
   return 0;
