@@ -51,6 +51,27 @@ test_a_host_has_its_name_and_can_only_serve() {
   expect_contains "the key" "prime256v1" "$(openssl pkey -in "$folder/hosts/h1/tls.key" -noout -text)"
 }
 
+# A signal comes between the renames that put something new in the place of the old.
+test_a_signal_takes_nothing_out_of_its_place() {
+  local signal
+  make_fleet
+  pki host h1
+  mkdir stand-ins
+  cat >stand-ins/mv <<'END'
+#!/usr/bin/env bash
+/bin/mv "$@"
+[[ $1 != -T ]] || kill "-$SIGNAL" "$PPID"
+END
+  chmod +x stand-ins/mv
+  for signal in TERM INT HUP; do
+    SIGNAL=$signal PATH=$PWD/stand-ins:$PATH "$root/bin/pki" host h1 --force >/dev/null 2>&1 || true
+    openssl x509 -in "$folder/hosts/h1/tls.crt" -noout || fail "no certificate of h1 after $signal"
+    SIGNAL=$signal PATH=$PWD/stand-ins:$PATH "$root/bin/pki" init lab ada --force >/dev/null 2>&1 || true
+    [[ -r $folder/ca.key ]] || fail "no CA after $signal"
+    pki host h1
+  done
+}
+
 test_certificates_end_after_ninety_days_or_as_told() {
   make_fleet
   pki host h1

@@ -70,6 +70,22 @@ test_the_inventory_keeps_what_is_not_ours() {
   expect_equal inventory $'# by hand\nold 10.0.0.1 arch=arm64 # mine' "$(<inventory)"
 }
 
+test_names_that_look_like_numbers_are_names() {
+  printf '010 10.0.0.1 ssh=a@b\n1e1 10.0.0.2 ssh=c@d\n' >inventory
+  expect_equal line '1e1 10.0.0.2 ssh=c@d' "$(with_lib 'fb_inventory_line inventory 1e1')"
+  if with_lib 'fb_inventory_line inventory 10'; then fail "10 was taken for another host"; fi
+  expect_equal added changed "$(with_lib 'fb_inventory_set inventory 10 "10 10.0.0.3"')"
+  expect_equal inventory $'010 10.0.0.1 ssh=a@b\n1e1 10.0.0.2 ssh=c@d\n10 10.0.0.3' "$(<inventory)"
+}
+
+test_an_inventory_with_tabs_and_other_ends_of_lines_is_read() {
+  printf 'web\t10.0.0.1\tssh=ada@10.0.0.1\tkey=*\r\ndb 10.0.0.2 ssh=bob@10.0.0.2\r\nalone 10.0.0.3 # ssh=x\r\n' >inventory
+  expect_equal names $'web\ndb' "$(with_lib 'fb_inventory_names inventory')"
+  expect_equal host 'db bob 10.0.0.2' \
+    "$(with_lib 'fb_take_host db inventory && echo "$host_name $ssh_user $ssh_host"')"
+  expect_equal value '*' "$(with_lib 'fb_line_value "$(fb_inventory_line inventory web)" key')"
+}
+
 test_writers_of_the_inventory_take_turns() {
   local i
   for i in 1 2 3 4 5 6 7 8; do

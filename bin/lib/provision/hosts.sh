@@ -40,20 +40,23 @@ fb_ssh_word() {
   echo "${ssh_user:+$ssh_user@}$host${ssh_port:+:$ssh_port}"
 }
 
-# fb_inventory_line FILE NAME: the line of that host; fails if there is none.
+# fb_inventory_line FILE NAME: the line of that host; fails if there is none. (awk compares what looks like numbers as
+# numbers, unless one is made a text: 10 would be 1e1 and 010.)
 fb_inventory_line() {
-  awk -v name="$2" '$1 == name { print; found = 1; exit } END { exit !found }' "$1" 2>/dev/null
+  NAME=$2 awk '$1 "" == ENVIRON["NAME"] { print; found = 1; exit } END { exit !found }' "$1" 2>/dev/null
 }
 
 # fb_inventory_names FILE: of the hosts that can be reached by SSH.
 fb_inventory_names() {
-  awk '{ sub(/#.*/, "") } / ssh=/ { print $1 }' "$1" 2>/dev/null || true
+  awk '{ sub(/#.*/, ""); for (i = 3; i <= NF; ++i) if ($i ~ /^ssh=/) { print $1; break } }' "$1" 2>/dev/null || true
 }
 
 # fb_line_value LINE KEY: the value of a key of an inventory line; empty if it has none.
 fb_line_value() {
-  local word
-  for word in $1; do
+  local word words
+  # A file may have come from a system that ends its lines otherwise.
+  read -ra words <<<"${1//$'\r'/ }"
+  for word in "${words[@]}"; do
     [[ $word != \#* ]] || return 0
     [[ $word != "$2="* ]] || { echo "${word#*=}"; return 0; }
   done
@@ -74,7 +77,7 @@ fb_inventory_set() {
     [[ ! -e $file ]] || cp -p -- "$file" "$part"
     # The environment, because -v takes backslashes for escapes.
     { [[ ! -e $file ]] || cat -- "$file"; } | NAME=$name LINE=$line awk '
-      $1 != ENVIRON["NAME"] { print; next }
+      $1 "" != ENVIRON["NAME"] { print; next }
       ENVIRON["LINE"] != "" && !done { print ENVIRON["LINE"]; done = 1 }
       END { if (ENVIRON["LINE"] != "" && !done) print ENVIRON["LINE"] }' >"$part" || return 1
     mv -- "$part" "$file" || return 1
