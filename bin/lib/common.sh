@@ -20,9 +20,11 @@ fb_help() {
   awk 'NR == 1 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"
 }
 
-# fb_value OPTION COUNT: stops unless the option at hand has a value behind it.
+# fb_value OPTION COUNT [VALUE]: stops unless the option at hand has a value behind it; VALUE, if it is told, must not
+# be empty, as that of a variable that is not set.
 fb_value() {
   (($2 > 1)) || fb_die 2 "$1 needs a value"
+  (($# < 3)) || [[ -n $3 ]] || fb_die 2 "$1: its value is empty"
 }
 
 # fb_is_running PID: a process that is not only a dead one's entry (not every PID 1 reaps).

@@ -70,6 +70,22 @@ test_the_inventory_keeps_what_is_not_ours() {
   expect_equal inventory $'# by hand\nold 10.0.0.1 arch=arm64 # mine' "$(<inventory)"
 }
 
+test_an_empty_value_is_no_value() {
+  local option got
+  stand_ins
+  # Without its value --image would be all the other steps.
+  for option in --image --inventory --package --credentials --known-hosts --identity; do
+    got=0
+    provision "$option" '' root@h1 || got=$?
+    expect_equal "exit code of $option ''" 2 "$got"
+    expect_contains "$option" "$option: its value is empty" "$(<stderr)"
+  done
+  [[ ! -e ssh-calls ]] || fail "a host was called"
+  got=0
+  "$root/bin/ssh" --inventory '' >stdout 2>stderr || got=$?
+  expect_equal "exit code of bin/ssh" 2 "$got"
+}
+
 test_names_that_look_like_numbers_are_names() {
   printf '010 10.0.0.1 ssh=a@b\n1e1 10.0.0.2 ssh=c@d\n' >inventory
   expect_equal line '1e1 10.0.0.2 ssh=c@d' "$(with_lib 'fb_inventory_line inventory 1e1')"
