@@ -70,6 +70,24 @@ test_the_inventory_keeps_what_is_not_ours() {
   expect_equal inventory $'# by hand\nold 10.0.0.1 arch=arm64 # mine' "$(<inventory)"
 }
 
+test_a_host_keeps_its_credentials_when_none_arrive() {
+  local name place=$work/etc/fetchbench/tls
+  mkdir -p new "$place" stand-ins
+  printf '#!/bin/sh\n' >stand-ins/chown # there is no user of the agent here
+  chmod +x stand-ins/chown
+  sed "s#/etc/fetchbench#$work/etc/fetchbench#g" "$root/bin/lib/provision/on_host/certificate.sh" >certificate.sh
+  certificate() { PATH=$work/stand-ins:$PATH bash certificate.sh "$@" 2>>stderr; }
+  for name in ca.crt tls.crt tls.key denied; do echo "$name" >"new/$name"; done
+  tar -c -C new ca.crt tls.crt tls.key denied | certificate install
+  expect_equal installed "$(ls new)" "$(ls "$place")"
+  if certificate install </dev/null; then fail "nothing was taken for credentials"; fi
+  if tar -c -C new ca.crt tls.crt | certificate install; then fail "no key was taken for credentials"; fi
+  expect_equal 'still there' "$(ls new)" "$(ls "$place")"
+  # A deny list may be gone.
+  tar -c -C new ca.crt tls.crt tls.key | certificate install
+  expect_equal 'no list' $'ca.crt\ntls.crt\ntls.key' "$(ls "$place")"
+}
+
 test_an_empty_value_is_no_value() {
   local option got
   stand_ins

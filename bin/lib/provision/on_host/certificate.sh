@@ -14,6 +14,10 @@ case $1 in
     folder=$(mktemp -d /etc/fetchbench/.new.XXXXXX)
     trap 'rm -rf -- "$folder"' EXIT
     tar -x -C "$folder" --no-same-owner --no-same-permissions
+    # A sender that could not read one of them sends the rest: those that are there stay.
+    for name in ca.crt tls.crt tls.key; do
+      [ -s "$folder/$name" ] || { echo "the archive of the credentials has no $name" >&2; exit 1; }
+    done
     for name in $names; do
       [ -f "$folder/$name" ] || { rm -f -- "$place/$name"; continue; }
       chown fetchbench:fetchbench "$folder/$name"
