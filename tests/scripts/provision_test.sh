@@ -88,6 +88,20 @@ test_a_host_keeps_its_credentials_when_none_arrive() {
   expect_equal 'no list' $'ca.crt\ntls.crt\ntls.key' "$(ls "$place")"
 }
 
+# As root: whoever could write there would have root run what he likes.
+test_a_package_is_built_where_only_root_writes() {
+  local folder
+  mkdir -p host root/build
+  folder=$(with_lib '. "$root/bin/lib/provision/package.sh"
+    fb_root=$work/root host_folder=$work/host
+    fb_progress() { :; }
+    fb_sources() { :; }
+    fb_as_root() { cat >/dev/null; [[ $2 != make ]] || echo "$3" >folder; }
+    fb_package_built_there ubuntu-24.04-arm64 >/dev/null && cat folder')
+  [[ $folder == /* ]] || fail "no folder: '$folder'"
+  [[ ! -k $(dirname -- "$folder") ]] || fail "$folder is where everybody writes"
+}
+
 test_an_empty_value_is_no_value() {
   local option got
   stand_ins

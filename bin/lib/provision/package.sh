@@ -42,7 +42,7 @@ fb_package_built_there() {
   fb_sources >"$host_folder/sources.tar" || return 1
   hash=$(sha256sum <"$host_folder/sources.tar" | cut -c 1-16)
   place=$fb_root/build/packages/$kind-$hash.deb
-  folder=/var/tmp/fetchbench-build
+  folder=/var/cache/fetchbench-build # where no other user of the host can have put anything
   mkdir -p -- "${place%/*}"
   exec {lock}>"$place.lock"
   flock "$lock"
