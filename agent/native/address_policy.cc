@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace fetchbench::native {
 namespace {
@@ -93,15 +94,34 @@ bool IsIsatap(const Bytes& bytes) {
   return (bytes[8] & 0xfd) == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe;
 }
 
+// What a mapped, NAT64 or 6to4 address stands for.
+std::optional<uint32_t> TranslatedV4(const Bytes& bytes) {
+  if (Contains(kMapped, bytes) || Contains(kNat64, bytes)) return EmbeddedV4(bytes, 12);
+  if (Contains(k6to4, bytes)) return EmbeddedV4(bytes, 2);
+  return std::nullopt;
+}
+
 bool IsPublicV6(const Bytes& bytes) {
-  if (Contains(kMapped, bytes) || Contains(kNat64, bytes)) {
-    return IsPublicV4(EmbeddedV4(bytes, 12));
-  }
-  if (Contains(k6to4, bytes)) return IsPublicV4(EmbeddedV4(bytes, 2));
+  if (const auto v4 = TranslatedV4(bytes)) return IsPublicV4(*v4);
   if (!Contains(kGlobalUnicast, bytes)) return false;
   if (IsIsatap(bytes) && !IsPublicV4(EmbeddedV4(bytes, 12))) return false;
   return std::ranges::none_of(kReservedV6,
                               [&bytes](const Ipv6Range& range) { return Contains(range, bytes); });
+}
+
+// Without a scope: it is the same address on whichever interface.
+ip::address Plain(const ip::address& address) {
+  if (address.is_v4()) return address;
+  return ip::address_v6(address.to_v6().to_bytes());
+}
+
+// The IPv4 address at which `address` would arrive, if it carries one.
+std::optional<ip::address> CarriedV4(const ip::address& address) {
+  if (address.is_v4()) return std::nullopt;
+  const Bytes bytes = address.to_v6().to_bytes();
+  if (const auto v4 = TranslatedV4(bytes)) return ip::address_v4(*v4);
+  if (IsIsatap(bytes)) return ip::address_v4(EmbeddedV4(bytes, 12));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -109,6 +129,16 @@ bool IsPublicV6(const Bytes& bytes) {
 bool IsPublicAddress(const ip::address& address) {
   return address.is_v4() ? IsPublicV4(address.to_v4().to_uint())
                          : IsPublicV6(address.to_v6().to_bytes());
+}
+
+PublicOnly::PublicOnly(const std::vector<ip::address>& own) {
+  for (const ip::address& address : own) own_.insert(Plain(address));
+}
+
+bool PublicOnly::Allows(const ip::address& address) const {
+  if (!IsPublicAddress(address) || own_.contains(Plain(address))) return false;
+  const auto carried = CarriedV4(address);
+  return !carried || !own_.contains(*carried);
 }
 
 }  // namespace fetchbench::native

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "agent/native/address_policy.h"
 #include "agent/native/happy_eyeballs.h"
 
 namespace fetchbench::native {
@@ -79,7 +78,7 @@ class Feeder {
   void Feed(const Addresses& addresses) {
     Addresses allowed;
     for (const net::ip::address& address : addresses) {
-      if (policy_.deny_private && !IsPublicAddress(address)) {
+      if (policy_.public_only && !policy_.public_only->Allows(address)) {
         blocked_ = true;
       } else {
         allowed.push_back(address);

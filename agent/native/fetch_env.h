@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/native/address_policy.h"
 #include "agent/native/connect_to.h"
 #include "agent/native/deadline_wheel.h"
 #include "agent/native/dns_cache.h"
@@ -21,7 +23,7 @@ struct FetchPolicy {
   std::string user_agent;
   uint64_t max_body = uint64_t{256} << 20;  // bytes
   int max_redirects = 10;
-  bool deny_private = false;
+  std::optional<PublicOnly> public_only;  // nothing: whatever address
   ConnectTo connect_to;
   HostsFile hosts;  // empty when a resolver was named
 };

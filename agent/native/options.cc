@@ -94,7 +94,7 @@ void AddRequestOptions(CLI::App& app, Raw& raw) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   app.add_flag("--deny-private", o.deny_private,
-               "Refuse private, loopback, link-local and metadata addresses");
+               "Refuse private, loopback, link-local and metadata addresses, and this host's own");
   AddChoice(app, "--ip", o.ip_version,
             {{"auto", IpVersion::kAuto}, {"v4", IpVersion::kV4}, {"both", IpVersion::kBoth}},
             "Addresses asked for; auto: IPv6 too when this machine has a route")

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agent/native/fd_limit.h"
+#include "agent/native/host_addresses.h"
 #include "agent/native/stop_event.h"
 #include "agent/native/url_reader.h"
 #include "agent/native/worker.h"
@@ -71,7 +72,6 @@ FetchPolicy PolicyOf(const Options& options) {
   policy.user_agent = options.user_agent;
   policy.max_body = options.max_body;
   policy.max_redirects = options.max_redirects;
-  policy.deny_private = options.deny_private;
   for (const std::string& rule : options.connect_to) {
     if (!policy.connect_to.Add(rule).ok()) continue;  // ParseOptions refused bad ones
   }
@@ -144,6 +144,11 @@ absl::Status Run::Prepare() {
   auto trust = TrustStore::Load(options_.ca_file);
   if (!trust.ok()) return trust.status();
   trust_ = *std::move(trust);
+  if (options_.deny_private) {
+    const auto own = HostAddresses();
+    if (!own.ok()) return own.status();
+    policy_.public_only.emplace(*own);
+  }
   const bool ask_ipv6 = AskIpv6(options_.ip_version);
   for (size_t i = 0; i < threads_; ++i) {
     auto worker = Worker::Create(OptionsOf(i, ask_ipv6), policy_, *trust_, clock_, run_clock_,

@@ -89,6 +89,19 @@ TEST(AddressPolicyTest, PublicIpv6IsPublic) {
 
 namespace ip = boost::asio::ip;
 
+TEST(AddressPolicyTest, WhatIsTheHostsOwnIsNotAllowed) {
+  const PublicOnly policy({ip::make_address("11.22.33.44"), ip::make_address("2a00:1450::7")});
+  for (const char* text :
+       {"11.22.33.44", "2a00:1450::7", "2a00:1450::7%3", "::ffff:11.22.33.44",
+        "64:ff9b::11.22.33.44", "2002:b16:212c::1", "2a00:1450::5efe:11.22.33.44", "10.0.0.1"}) {
+    EXPECT_FALSE(policy.Allows(ip::make_address(text))) << text;
+  }
+  for (const char* text :
+       {"11.22.33.45", "2a00:1450::8", "::ffff:11.22.33.45", "2002:b16:212d::1"}) {
+    EXPECT_TRUE(policy.Allows(ip::make_address(text))) << text;
+  }
+}
+
 // The ranges in the rules that deploy/guard/fetchbench-guard would set.
 std::vector<ip::network_v4> RangesOfTheGuard() {
   FILE* pipe = popen(FETCHBENCH_SOURCE "/deploy/guard/fetchbench-guard print", "r");

@@ -1,6 +1,6 @@
-// The fetcher against a list, DNS answers and redirects that point at private addresses. All of it
-// happens in a network namespace without any route, which holds these addresses itself: a fetcher
-// that does not refuse them is seen to reach them, and nothing else.
+// The fetcher against a list, DNS answers and redirects that point at private addresses, or at the
+// host's own. All of it happens in a network namespace without any route out, which holds these
+// addresses itself: a fetcher that does not refuse them is seen to reach them, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -17,6 +17,7 @@ namespace {
 using testing::ScriptedConnection;
 using testing::ScriptedServer;
 
+// Delivered here by a route, and no interface's: to the fetcher it is somebody else's.
 constexpr const char* kPublic = "11.22.33.44";
 
 class PrivateAddressTest : public NativeProcessTest {
@@ -27,7 +28,11 @@ class PrivateAddressTest : public NativeProcessTest {
     const char* script =
         "set -e; ip link set lo up;"
         "for a in 10.1.2.3 169.254.169.254 192.168.1.1 172.16.1.1 100.100.100.200 168.63.129.16 "
-        "198.18.0.1 11.22.33.44; do ip addr add $a/32 dev lo; done;"
+        "198.18.0.1; do ip addr add $a/32 dev lo; done;"
+        "ip route add local 11.22.33.44/32 dev lo;"
+        "ip link add own0 type veth peer name own1; ip link set own0 up; ip link set own1 up;"
+        "ip addr add 55.66.77.88/32 dev own0;"
+        "ip addr add 2a00:1450:7::7/128 dev own0 nodad;"
         "for a in fd00:7::7 fd00:ec2::254 fe80::7 64:ff9b::a01:203 2002:a01:203::1 2001:db8::7; do "
         "ip addr add $a/128 dev lo nodad; done";
     ready = std::system(script) == 0;  // NOLINT(cert-env33-c): a fixed text
@@ -40,7 +45,9 @@ class PrivateAddressTest : public NativeProcessTest {
     names_["metadata.test"].v4 = {"169.254.169.254"};
     names_["private6.test"].v6 = {"fd00:7::7"};
     names_["mapped.test"].v6 = {"::ffff:10.1.2.3"};
-    names_["mixed.test"].v4 = {"10.1.2.3", kPublic};
+    names_["mixed.test"].v4 = {"10.1.2.3", "55.66.77.88", kPublic};
+    names_["own.test"].v4 = {"55.66.77.88"};
+    names_["own6.test"].v6 = {"2a00:1450:7::7"};
   }
 
   // "/go" leads to where_; anything else is answered.
@@ -54,7 +61,8 @@ class PrivateAddressTest : public NativeProcessTest {
     return "http://" + host + ":" + std::to_string(server_.port()) + path;
   }
 
-  // Each way to write a private address, and names that have none but such.
+  // Each way to write a private address, or one of the host itself, and names that have none but
+  // such.
   static std::vector<std::string> PrivateHosts() {
     return {"10.1.2.3",
             "10.66051",
@@ -86,6 +94,12 @@ class PrivateAddressTest : public NativeProcessTest {
             "[64:ff9b::10.1.2.3]",
             "[2002:a01:203::1]",
             "[2001:db8::7]",
+            "55.66.77.88",
+            "927092056",
+            "[2a00:1450:7::7]",
+            "[::ffff:55.66.77.88]",
+            "own.test",
+            "own6.test",
             "private.test",
             "metadata.test",
             "private6.test",
