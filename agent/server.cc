@@ -14,6 +14,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/listen_address.h"
+#include "agent/listener.h"
 #include "common/grpc_options.h"
 #include "common/grpc_tls.h"
 #include "common/spawn.h"
@@ -76,31 +77,27 @@ absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity
   }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  absl::StatusOr<std::vector<Fd>> listeners = OpenListeners(*address);
+  if (!listeners.ok()) return listeners.status();
+  if (is_unix) socket_path_ = address->socket_path;
+  address_ = address->Text();
   grpc::ServerBuilder builder;
   ApplyServerOptions(builder);
-  int port = 0;
-  builder.AddListeningPort(address->Text(),
-                           security.credentials ? AgentServerCredentials(security.credentials)
-                                                : grpc::InsecureServerCredentials(),
-                           &port);
+  auto door = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      security.credentials ? AgentServerCredentials(security.credentials)
+                           : grpc::InsecureServerCredentials());
   builder.RegisterService(&service_);
   server_ = builder.BuildAndStart();
   // gRPC says the reason in its own log only.
-  if (server_ == nullptr || port == 0) {
-    return absl::UnavailableError(fmt::format(
-        "cannot listen on {}: in use, not an address of this host, or not permitted", listen));
-  }
-  if (is_unix) {
-    socket_path_ = address->socket_path;
-  } else {
-    address->port = port;
-  }
-  address_ = address->Text();
+  if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
+  door_.emplace(*std::move(listeners), std::move(door));
   net::post(loop_.context(), [this] { keeper_.CleanUp(); });
   return absl::OkStatus();
 }
 
 void AgentServer::Stop() {
+  door_.reset();
   if (server_) {
     server_->GetHealthCheckService()->SetServingStatus(false);
     // First the run and its stream end on the loop, then the server: its Shutdown waits for streams

@@ -4,9 +4,11 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "agent/doorkeeper.h"
 #include "agent/listen_security.h"
 #include "agent/run_keeper.h"
 #include "agent/service.h"
@@ -51,6 +53,7 @@ class AgentServer {
   net::steady_timer metrics_timer_;
   bool stopping_ = false;  // on the loop
   std::unique_ptr<grpc::Server> server_;
+  std::optional<Doorkeeper> door_;  // ends before the server
   std::string address_;
   std::string socket_path_;  // to remove at the end; empty for TCP
 };

@@ -21,6 +21,9 @@ inline constexpr std::chrono::milliseconds kShortestPingInterval{5'000};
 inline constexpr int kMaxMessageBytes = 16 << 20;
 // Calls at once on one connection; a coordinator needs two.
 inline constexpr int kMaxStreamsPerConnection = 16;
+// For a client to say who it is and what it speaks; who does not is hung up on, so that strangers
+// cannot hold connections for long.
+inline constexpr std::chrono::milliseconds kHandshakeTimeout{30'000};
 // Headers of a call.
 inline constexpr int kMaxMetadataBytes = 16 << 10;
 // What a server's connections may hold together.

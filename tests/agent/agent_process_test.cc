@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +84,46 @@ class Program {
  private:
   pid_t pid_ = -1;
   int output_ = -1;
+};
+
+// Connections that nobody says anything on, as many as are taken.
+class SilentConnections {
+ public:
+  SilentConnections(const std::string& address, int count) {
+    const int port = std::stoi(address.substr(address.rfind(':') + 1));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<in_port_t>(port));
+    for (int i = 0; i < count; ++i) {
+      fds_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (connect(fds_.back(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) return;
+    }
+  }
+  ~SilentConnections() {
+    for (const int fd : fds_) close(fd);
+  }
+  SilentConnections(const SilentConnections&) = delete;
+  SilentConnections& operator=(const SilentConnections&) = delete;
+
+  size_t count() const { return fds_.size(); }
+
+  // Until the agent has hung up on that many of them.
+  void AwaitRefused(size_t count) {
+    std::vector<pollfd> polled;
+    for (const int fd : fds_) polled.push_back({fd, POLLIN, 0});
+    while (count > 0) {
+      ASSERT_GT(poll(polled.data(), polled.size(), 30'000), 0) << count << " were not refused";
+      for (pollfd& one : polled) {
+        if (one.revents == 0) continue;
+        one.fd = -1;
+        if (--count == 0) return;
+      }
+    }
+  }
+
+ private:
+  std::vector<int> fds_;
 };
 
 std::unique_ptr<Program> StartAgent(std::vector<std::string> more = {}) {
@@ -182,6 +225,34 @@ TEST(AgentProcessTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(StartAgent({"--listen", "0.0.0.0:0", "--credentials", "/nonexistent"})->Wait(), 2);
   EXPECT_EQ(StartAgent({"--help"})->Wait(), 0);
   EXPECT_EQ(StartAgent({"--version"})->Wait(), 0);
+}
+
+grpc::Status Describe(v1::Agent::Stub& stub) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  v1::DescribeResponse response;
+  return stub.Describe(&context, {}, &response);
+}
+
+TEST(AgentProcessTest, AFloodOfConnectionsClosesTheDoorForNobody) {
+  // With so few descriptors as a flood leaves of any number.
+  Program agent({"/bin/sh", "-c", "ulimit -n 64 && exec \"$0\" \"$@\"", Sibling("fetchbench-agent"),
+                 "--listen", "127.0.0.1:0", "--native", Sibling("fetchbench-scripted-target"),
+                 "--log-level", "error"});
+  const std::string address = ListenOf(agent);
+  const auto before = Connect(address);
+  ASSERT_TRUE(Describe(*before).ok());
+  {
+    SilentConnections flood(address, 150);
+    ASSERT_EQ(flood.count(), 150u);
+    flood.AwaitRefused(80);
+    // Who was there already is served.
+    const grpc::Status status = Describe(*before);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  const grpc::Status status = Describe(*Connect(address));
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 }  // namespace
