@@ -66,12 +66,11 @@ absl::Status DenyList::Refresh() {
     now = {};
   }
   if (SameFile(now, seen_)) return absl::OkStatus();
-  seen_ = now;  // also when it is wrong: told once, not at every certificate
-  if (now.st_ino == 0) {
-    serials_.clear();
-    return absl::OkStatus();
-  }
-  absl::StatusOr<Serials> serials = ReadSerials(path_);
+  absl::StatusOr<Serials> serials = Serials();
+  if (now.st_ino != 0) serials = ReadSerials(path_);
+  // What is wrong stays so until it is changed; what cannot be read, for want of descriptors for
+  // example, can be a moment later, and must not be taken for known.
+  if (serials.ok() || absl::IsInvalidArgument(serials.status())) seen_ = now;
   if (!serials.ok()) return serials.status();
   serials_ = *std::move(serials);
   return absl::OkStatus();
@@ -79,9 +78,13 @@ absl::Status DenyList::Refresh() {
 
 bool DenyList::Contains(const std::string& serial) {
   const std::lock_guard lock(mutex_);
-  if (const absl::Status s = Refresh(); !s.ok()) {
-    spdlog::error("deny list: {}; what it said before still holds", std::string(s.message()));
+  const absl::Status refreshed = Refresh();
+  // Once, not at every certificate.
+  if (!refreshed.ok() && refreshed != told_) {
+    spdlog::error("deny list: {}; what it said before still holds",
+                  std::string(refreshed.message()));
   }
+  told_ = refreshed;
   return serials_.contains(serial);
 }
 

@@ -33,6 +33,7 @@ class DenyList {
   std::mutex mutex_;
   absl::flat_hash_set<std::string> serials_;
   struct stat seen_ {};  // of the file that was read last; all zeros: there was none
+  absl::Status told_;    // what went wrong last time
 };
 
 }  // namespace fetchbench

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -157,6 +158,25 @@ TEST_F(CredentialsTest, ReadTheDenyListAgainWhenItHasChanged) {
   EXPECT_EQ(judge(), "");
   std::filesystem::remove(Path("denied"));
   EXPECT_EQ(judge(), "");
+}
+
+TEST_F(CredentialsTest, ReadADenyListLaterThatCouldNotBeReadWhenItChanged) {
+  fleet_.Write(Folder("h1"), {});
+  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
+  ASSERT_TRUE(h1.ok()) << h1.status();
+  ASSERT_EQ(Judge(**h1, ada_), "");
+  const std::string pem = ReadWholeFile(Folder("peer") + "/tls.crt");
+  const auto judge = [&] {
+    return std::string((*h1)->CheckPeer(pem, Role::kOperator, "").message());
+  };
+  Write(Path("denied"), serial_ + "\n");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(judge(), "") << "it was read without a descriptor";
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(judge(), HasSubstr("is denied"));
 }
 
 }  // namespace
