@@ -24,11 +24,11 @@ uint32_t PortOf(std::string_view text) {
   return good ? value : 0;
 }
 
-// A host's name as it stands in a certificate and an inventory.
+// A host's name as it stands in a certificate and an inventory; an IPv6 address can be one.
 bool IsName(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_';
+           c == '.' || c == '_' || c == ':';
   });
 }
 
@@ -58,7 +58,7 @@ absl::StatusOr<AgentEndpoint> ParseAgentEndpoint(std::string_view text) {
     endpoint.name = std::string(text.substr(0, mark));
     if (!IsName(endpoint.name)) {
       return Wrong(fmt::format(
-          "'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.' and '_'", text));
+          "'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.', '_' and ':'", text));
     }
     text.remove_prefix(mark + kNameMark.size());
   }

@@ -43,6 +43,15 @@ TEST(InventoryTest, ALineIsANameAnAddressAndWhatBelongsToIt) {
   EXPECT_EQ(inventory.hosts[1].line, 4u);
 }
 
+TEST(InventoryTest, AHostMayBeCalledByItsIpv6Address) {
+  const Inventory inventory = Parse("fd00::5 [fd00::5]:7311 ssh=root@[fd00::5] arch=amd64\n");
+  EXPECT_THAT(inventory.problems, IsEmpty());
+  EXPECT_THAT(Shown(inventory.Endpoints()), ElementsAre("fd00::5=[fd00::5]:7311"));
+  std::vector<AgentEndpoint> agents;
+  ASSERT_TRUE(AddAgents("fd00::5=[fd00::5]:7311", agents).ok());
+  EXPECT_EQ(agents.front().name, "fd00::5");
+}
+
 TEST(InventoryTest, BadLinesAreLocatedCountedAndSkipped) {
   const Inventory inventory = Parse(
       "good 10.0.0.1\n"
