@@ -162,6 +162,8 @@ Task<absl::Status> RunController::GoOn() {
   const IndexSet recorded = stored->recorded;
   display_.Log(ResumingInWords(identity_.run_id, recorded.count(), state.urls, stored->cut_short));
   if (absl::Status s = CreateEngine(*std::move(stored)); !s.ok()) co_return s;
+  // While the records were read there was no engine that could be stopped.
+  if (interrupted_) StopEngine();
   co_return co_await intake_.Reopen(journal_->folder().File("urls.spool"), state.urls,
                                     state.invalid, recorded);
 }
@@ -250,8 +252,10 @@ absl::Status RunController::Feed() {
 void RunController::Interrupt() {
   interrupted_ = true;
   intake_.Stop();
-  if (engine_) engine_->Stop(RunEnd::kInterrupted, "stopped by the user");
+  if (engine_) StopEngine();
 }
+
+void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped by the user"); }
 
 Task<> RunController::WatchSignals() {
   while (!over_) {

@@ -59,6 +59,7 @@ class RunController {
   Task<> ShowProgress();
   void WatchLocalAgent();
   void Interrupt();
+  void StopEngine();  // for the user
   ProgressSnapshot Snapshot();
   std::string Phase() const;
   bool Stopped() const { return interrupted_ || (engine_ && engine_->stopping()); }

@@ -101,6 +101,27 @@ TEST_F(ResumeTest, ARunKilledAtAnyMomentComesToTheSame) {
   }
 }
 
+TEST_F(ResumeTest, InterruptedWhileItTakesStockItCanBeResumedAgain) {
+  const std::string list = Mixed(2000);
+  auto run = Begin(list, {"--concurrency", "2", "--format", "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  std::this_thread::sleep_for(milliseconds(300));
+  run->Signal(SIGKILL);
+  run->WaitForExit();
+  for (int round = 0; round < 8; ++round) {
+    Program resumed(
+        {Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain"});
+    // Said before the records are read.
+    ASSERT_TRUE(resumed.WaitForError("Web: ")) << resumed.error();
+    resumed.Signal(SIGTERM);
+    EXPECT_EQ(resumed.WaitForExit(), 130) << resumed.error();
+  }
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  ExpectBalanced();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "2000");
+}
+
 TEST_F(ResumeTest, WhatWasCommittedIsNotFetchedAgain) {
   const std::string list = Mixed(2000);
   auto run = Begin(list, {"--concurrency", "2", "--format", "plain"});
