@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Breaks real runs at random moments, and checks that nothing is lost: one origin, one coordinator, three agents as
 real processes; a schedule drawn from a seed kills, freezes and restarts agents, and kills, interrupts and resumes the
-coordinator. Afterwards every index has exactly one record, and the outcomes are those of an undisturbed run.
+coordinator. Where the agents are hosts (network namespaces), it also cuts their links, in one or both directions, and
+pulls their plugs. Afterwards every index has exactly one record, and the outcomes are those of an undisturbed run.
 
 A schedule that fails is printed with the command that runs it again, and its folder is kept.
 """
@@ -14,11 +15,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+import cleaner
 import ledger
+import netns
 import places
 import schedule
 
@@ -72,6 +74,7 @@ class Coordinator:
         agents = ",".join(agent.address for agent in self._place.agents)
         self._start(
             ["run", "native", "--urls", self._list, "--origin", self._place.origin, "--agents", agents]
+            + [*self._place.coordinator_options]
             + ["--concurrency", str(CONCURRENCY), "--timeout", str(TIMEOUT_S)]
             + ["--grace", str(schedule.GRACE_S), "--silence", str(schedule.SILENCE_S)]
         )
@@ -80,7 +83,9 @@ class Coordinator:
         self._log.write(f"-- {time.time():.3f} {shlex.join(arguments)}\n".encode())
         self._log.flush()
         common = ["--out", self._out, "--progress", "plain", "--format", "json"]
-        self._process = places.start([self._program, *arguments, *common], self._log)
+        self._process = places.start(
+            [self._program, *arguments, *common], self._log, namespace=self._place.coordinator_namespace
+        )
 
     def resume(self):
         """Goes on, or begins again when there was not yet anything to go on with."""
@@ -109,6 +114,7 @@ class Player:
 
     def __init__(self, place, coordinator):
         self._agents = place.agents
+        self._coordinator_link = place.coordinator_link
         self._coordinator = coordinator
         self._undo = []  # (when, what)
 
@@ -135,6 +141,12 @@ class Player:
         self._undo.append((time.monotonic() + seconds, what))
 
     def _do(self, step):
+        if step.what in schedule.LINK_TROUBLES:
+            link = self._coordinator_link if step.agent < 0 else self._agents[step.agent].link
+            if not link.broken:
+                link.suffer(step.what)
+                self._later(step.lasting_s, link.heal)
+            return
         if step.agent < 0:
             self._to_coordinator(step)
             return
@@ -182,25 +194,41 @@ def finish(coordinator):
 
 
 class Lab:
-    def __init__(self, options, folder):
+    def __init__(self, options, folder, no_namespaces):
+        """`no_namespaces`: why there can be none; None: there can."""
         self._options = options
         self._folder = folder
+        self._no_namespaces = no_namespaces
         lines, self.urls = make_list(options.urls)
         self._list = f"{folder}/list"
         with open(self._list, "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
-        self._origin = places.Loopback(options.bin, folder, agents=0)
+        self._fleet = None if no_namespaces else places.make_fleet(folder, schedule.AGENTS)
+        self._origin = places.Origin(options.bin, folder)
         self._expected = None
         self._say = threading.Lock()
 
     def end(self):
         self._origin.end()
 
-    def run(self, name, steps):
+    def place_of(self, seed):
+        """Where a seed's run is: half of them here, half there."""
+        if self._no_namespaces:
+            return "loopback"
+        if self._options.place != "both":
+            return self._options.place
+        return "namespaces" if seed % 2 else "loopback"
+
+    def _make_place(self, where, folder):
+        if where == "loopback":
+            return places.Loopback(self._options.bin, folder, schedule.AGENTS, self._origin)
+        return places.Namespaces(self._options.bin, folder, schedule.AGENTS, self._fleet, os.getpid())
+
+    def run(self, name, where, steps):
         """One run in a folder of its own; its summary."""
         folder = f"{self._folder}/{name}"
         os.mkdir(folder, 0o700)  # or an agent would not listen on a socket in it
-        place = places.Loopback(self._options.bin, folder, schedule.AGENTS, self._origin.origin)
+        place = self._make_place(where, folder)
         coordinator = Coordinator(self._options.bin, place, folder, self._list)
         try:
             coordinator.begin()
@@ -215,36 +243,43 @@ class Lab:
             place.end()
 
     def measure(self):
-        """What an undisturbed run comes to."""
-        self.run("undisturbed", [])
-        self._expected = ledger.counts(os.path.realpath(f"{self._folder}/undisturbed/out/latest"))
+        """What an undisturbed run comes to, the same in every place."""
+        for where in ["loopback"] if self._no_namespaces else ["loopback", "namespaces"]:
+            name = f"undisturbed-{where}"
+            summary = self.run(name, where, [])
+            if summary["degraded"] or summary["ledger"]["requested_again"]:
+                raise ledger.Unbalanced(f"nothing was done to it, but it is degraded: {summary['reason']}")
+            self._expected = ledger.counts(os.path.realpath(f"{self._folder}/{name}/out/latest"))
 
     def try_seed(self, seed):
         """Whether the ledger balanced."""
-        steps = schedule.draw(seed)
+        where = self.place_of(seed)
+        steps = schedule.draw(seed, links=where == "namespaces")
         began = time.monotonic()
         try:
-            summary = self.run(f"seed-{seed}", steps)
+            summary = self.run(f"seed-{seed}", where, steps)
         except Exception as error:  # noqa: BLE001 - whatever it was, the seed is to be named
-            self._tell_failure(seed, steps, error)
+            self._tell_failure(seed, where, steps, error)
             return False
         took = time.monotonic() - began
         ledger_of = summary["ledger"]
         with self._say:
             print(
-                f"seed {seed}: balanced after {len(steps)} faults, {took:.1f} s; resumed {summary['resumed']} times, "
-                f"{ledger_of['requested_again']} URLs asked for again, {ledger_of['duplicates_dropped']} second "
-                "records dropped",
+                f"seed {seed}, {where}: balanced after {len(steps)} faults, {took:.1f} s; resumed {summary['resumed']} "
+                f"times, {ledger_of['requested_again']} URLs asked for again, {ledger_of['duplicates_dropped']} second "
+                f"records dropped{'; degraded' if summary['degraded'] else ''}",
                 flush=True,
             )
         if not self._options.keep:
             shutil.rmtree(f"{self._folder}/seed-{seed}", ignore_errors=True)
         return True
 
-    def _tell_failure(self, seed, steps, error):
-        again = shlex.join([os.path.abspath(__file__), "--bin", self._options.bin, "--seed", str(seed)])
+    def _tell_failure(self, seed, where, steps, error):
+        cleaner.keep(self._folder)
+        command = [os.path.abspath(__file__), "--bin", self._options.bin, "--seed", str(seed), "--place", where]
+        again = shlex.join([*command, "--urls", str(self._options.urls)])
         with self._say:
-            print(f"seed {seed} FAILED: {type(error).__name__}: {error}")
+            print(f"seed {seed} FAILED, {where}: {type(error).__name__}: {error}")
             for step in steps:
                 print(f"    {step}")
             print(f"    folder: {self._folder}/seed-{seed}")
@@ -257,6 +292,13 @@ def parse(arguments):
     parser.add_argument("--schedules", type=int, default=20, help="how many seeds (default: %(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first of them (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="this one only")
+    parser.add_argument(
+        "--place",
+        choices=["both", "loopback", "namespaces"],
+        default="both",
+        help="where agents and coordinator are: side by side, or each in a network namespace, which wants root, ip and "
+        "iptables; both: odd seeds in namespaces, where there can be any (default: %(default)s)",
+    )
     parser.add_argument("--urls", type=int, default=440, help="length of the list (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=4, help="schedules at a time (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keep the folders of those that balance, too")
@@ -265,22 +307,46 @@ def parse(arguments):
     return options
 
 
-def main(arguments):
-    options = parse(arguments)
+def reason_against_namespaces(options):
+    """None: there will be some."""
+    if options.place == "loopback":
+        return "not asked for"
+    reason = netns.why_not()
+    if reason:
+        print(f"no network namespaces here ({reason}): all schedules on loopback, without cut links", flush=True)
+    return reason
+
+
+def run_lab(options, folder):
+    """Whether each schedule balanced."""
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.schedules)
-    folder = tempfile.mkdtemp(prefix="fetchbench-lab-")
-    lab = Lab(options, folder)
+    lab = Lab(options, folder, reason_against_namespaces(options))
     try:
         lab.measure()
         # Their threads start processes that die with the thread's end: each stays until all are done.
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            balanced = list(pool.map(lab.try_seed, seeds))
+            return list(pool.map(lab.try_seed, seeds))
     finally:
         lab.end()
+
+
+def main(arguments):
+    options = parse(arguments)
+    # At once; the cleaner sees to the rest.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    cleaner.remove_leftovers()
+    folder = cleaner.make_folder()
+    of_this_lab = cleaner.Cleaner(folder)
+    if options.keep:
+        cleaner.keep(folder)
+    try:
+        began = time.monotonic()
+        balanced = run_lab(options, folder)
+        took = time.monotonic() - began
+    finally:
+        of_this_lab.end()
     failed = balanced.count(False)
-    print(f"{len(balanced) - failed} of {len(balanced)} schedules balanced")
-    if failed == 0 and not options.keep:
-        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{len(balanced) - failed} of {len(balanced)} schedules balanced in {took:.0f} s")
     return 1 if failed else 0
 
 

@@ -68,4 +68,20 @@ def check(folder, urls, expected_counts, kept):
         summary = json.load(file)
     if summary["end"] != "complete" or not summary["ledger"]["balanced"] or summary["totalUrls"] != len(urls):
         raise Unbalanced(f"the summary says: end {summary['end']}, ledger {summary['ledger']}")
+    check_degraded(summary)
     return summary
+
+
+def check_degraded(summary):
+    """Whoever was disturbed is named, with what it lost; of an undisturbed run nothing is said."""
+    disturbed = [a for a in summary["agents"] if a["lost"] or a["reconnects"] or a["urls_moved"]]
+    marks = {mark["name"]: mark["text"] for mark in summary["marks"]}
+    if not summary["degraded"] == bool(disturbed) == ("degraded" in marks):
+        raise Unbalanced(f"degraded: {summary['degraded']}, marks: {marks}, but disturbed: {disturbed}")
+    if summary["ledger"]["requested_again"] > sum(a["urls_moved"] for a in summary["agents"]):
+        raise Unbalanced(f"URLs were asked for again that nobody has lost: {summary['ledger']}, {summary['agents']}")
+    for agent in disturbed:
+        moved = f", {agent['urls_moved']} URLs moved" if agent["urls_moved"] else ""
+        parts = [part for part in marks["degraded"].split("; ") if f"{agent['name']} " in part]
+        if not any(moved in part for part in parts):
+            raise Unbalanced(f"who lost what is not said of {agent['name']}{moved}: {marks['degraded']}")

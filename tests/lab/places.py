@@ -1,5 +1,5 @@
-"""Where the programs of a run live. Here: all on this machine's loopback. A place with links that can be cut
-(network namespaces) offers the same, and further things to do to an agent."""
+"""Where the programs of a run live. Loopback: side by side on this machine. Namespaces: each a host of its own, on
+links that can be cut."""
 
 import ctypes
 import json
@@ -8,24 +8,29 @@ import signal
 import subprocess
 import time
 
+import netns
+
 READY_S = 30
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def _die_with_parent():
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def start(arguments, log, stdout=None, namespace=None):
+    """A child that does not outlive this program, not even stopped, and that its terminal's Ctrl-C does not reach; in
+    that network namespace."""
 
+    def prepare():
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if namespace:
+            netns.enter(namespace)
 
-def start(arguments, log, stdout=None):
-    """A child that does not outlive this program, nor its terminal's Ctrl-C."""
     return subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
         stdout=stdout or log,
         stderr=log,
         start_new_session=True,
-        preexec_fn=_die_with_parent,
+        preexec_fn=prepare,
     )
 
 
@@ -65,18 +70,22 @@ def send(pids, number):
 class Agent:
     """One agent, which keeps its address through all its lives."""
 
-    def __init__(self, number, program, folder):
-        self.name = f"agent{number}"
-        self._program = program
-        self._log = open(f"{folder}/{self.name}.log", "ab")
-        # Both kinds of address; a port is the system's choice the first time.
-        self._listen = f"unix:{folder}/{self.name}.sock" if number == 2 else "127.0.0.1:0"
-        self._process = None
+    def __init__(self, name, program, folder, listen, credentials=None, namespace=None, link=None):
+        """`listen`: a port 0 is the system's choice the first time. `link`: what can be cut (`Link`)."""
+        self.name = name
+        self.link = link
         self.frozen = False
+        self._program = program
+        self._log = open(f"{folder}/{name}.log", "ab")
+        self._listen = listen
+        self._credentials = ["--credentials", credentials] if credentials else []
+        self._namespace = namespace
+        self._process = None
 
     @property
     def address(self):
-        return self._listen
+        """As the coordinator takes it; with credentials it also wants the name in the certificate."""
+        return f"{self.name}={self._listen}" if self._credentials else self._listen
 
     @property
     def alive(self):
@@ -85,8 +94,8 @@ class Agent:
     def begin(self):
         deadline = time.monotonic() + READY_S
         while True:
-            arguments = [self._program, "--listen", self._listen, "--exit-with-parent", "--orphan-timeout", "60"]
-            self._process = start(arguments, self._log, subprocess.PIPE)
+            arguments = [self._program, "--listen", self._listen, "--orphan-timeout", "60", *self._credentials]
+            self._process = start(arguments, self._log, subprocess.PIPE, self._namespace)
             try:
                 self._listen = ready_line(self._process, self.name)["listen"]
                 return
@@ -123,6 +132,8 @@ class Agent:
             self.thaw()
         if not self.alive:
             self.begin()
+        if self.link:
+            self.link.heal()
 
     def end(self):
         if self.frozen:
@@ -132,26 +143,136 @@ class Agent:
         self._log.close()
 
 
-class Loopback:
-    """An origin and agents side by side on this machine."""
+class Link:
+    """Of one host to a peer, and what can befall it. One trouble at a time."""
 
-    def __init__(self, programs, folder, agents, origin=None):
-        """`origin`: the control endpoint of one that runs already."""
-        self._origin = None
-        if origin is None:
-            log = open(f"{folder}/origin.log", "ab")
-            self._origin = start(
-                [f"{programs}/fetchbench-origin", "--profile", "fast", "--exit-with-parent"], log, subprocess.PIPE
-            )
-            origin = ready_line(self._origin, "the origin")["control"].removeprefix("http://")
-        self.origin = origin
-        self.agents = [Agent(i, f"{programs}/fetchbench-agent", folder) for i in range(agents)]
+    def __init__(self, network, host, peer, knows=False):
+        """`knows`: the host sees that its interface is down. Else only the switch does."""
+        self._undo = None
+        whole = network.shut if knows else network.unplug
+        self._troubles = {
+            "cut": lambda on: (network.deafen(host, peer, on), network.deafen(peer, host, on)),
+            "deafen": lambda on: network.deafen(host, peer, on),
+            "mute": lambda on: network.deafen(peer, host, on),
+            "unplug": lambda on: whole(host, on),
+        }
+
+    @property
+    def broken(self):
+        return self._undo is not None
+
+    def suffer(self, what):
+        trouble = self._troubles[what]
+        trouble(True)
+        self._undo = trouble
+
+    def heal(self):
+        if self._undo:
+            self._undo(False)
+        self._undo = None
+
+
+class Origin:
+    """The web of a run."""
+
+    def __init__(self, programs, folder, arguments=(), namespace=None):
+        self._log = open(f"{folder}/origin.log", "ab")
+        self._process = start(
+            [f"{programs}/fetchbench-origin", "--profile", "fast", *arguments], self._log, subprocess.PIPE, namespace
+        )
+        self.control = ready_line(self._process, "the origin")["control"].removeprefix("http://")
+
+    def end(self):
+        send([self._process.pid], signal.SIGTERM)
+        self._process.wait()
+        self._log.close()
+
+
+class Loopback:
+    """Agents, and the coordinator, beside an origin on this machine."""
+
+    coordinator_namespace = None
+    coordinator_options = ()
+    coordinator_link = None
+
+    def __init__(self, programs, folder, agents, origin):
+        self.origin = origin.control
+        # Both kinds of address.
+        listen = [f"unix:{folder}/agent{i}.sock" if i == 2 else "127.0.0.1:0" for i in range(agents)]
+        self.agents = [Agent(f"agent{i}", f"{programs}/fetchbench-agent", folder, listen[i]) for i in range(agents)]
         for agent in self.agents:
             agent.begin()
 
     def end(self):
         for agent in self.agents:
             agent.end()
+
+
+class Namespaces:
+    """An origin, a coordinator and agents, each in a network namespace with an address of its own. The agents take
+    operators of their fleet only, by mutual TLS."""
+
+    # Its own; that where nothing listens; that where nobody is answered.
+    ORIGIN = ["10.77.0.1", "10.77.0.2", "10.77.0.3"]
+    COORDINATOR = "10.77.0.10"
+    FIRST_AGENT = 11
+
+    def __init__(self, programs, folder, agents, fleet, owner):
+        """`owner`: process id that the namespaces are named after. `fleet`: folder of `bin/pki`, see make_fleet()."""
+        names = [f"agent{i}" for i in range(agents)]
+        addresses = {name: [f"10.77.0.{self.FIRST_AGENT + i}"] for i, name in enumerate(names)}
+        hosts = {"origin": self.ORIGIN, "coordinator": [self.COORDINATOR], **addresses}
+        self.agents = []
+        self._origin = None
+        self._network = netns.Network(owner, os.path.basename(folder), hosts)
+        self.coordinator_namespace = self._network.namespace("coordinator")
+        self.coordinator_options = ("--credentials", f"{fleet}/operators/lab")
+        self.coordinator_link = Link(self._network, "coordinator", "origin", knows=True)
+        try:
+            self._start(programs, folder, names, fleet)
+        except BaseException:
+            self.end()
+            raise
+
+    def _start(self, programs, folder, names, fleet):
+        own, refusing, black_hole = self.ORIGIN
+        self._origin = Origin(
+            programs,
+            folder,
+            ["--listen", own, "--control", f"{own}:0"]
+            + ["--refusing-address", refusing, "--black-hole-address", black_hole],
+            self._network.namespace("origin"),
+        )
+        self.origin = self._origin.control
+        for name in names:
+            agent = Agent(
+                name,
+                f"{programs}/fetchbench-agent",
+                folder,
+                f"{self._network.address(name)}:7311",
+                f"{fleet}/hosts/{name}",
+                self._network.namespace(name),
+                Link(self._network, name, "coordinator"),
+            )
+            self.agents.append(agent)
+            agent.begin()
+
+    def end(self):
+        for agent in self.agents:
+            agent.end()
         if self._origin:
-            send([self._origin.pid], signal.SIGTERM)
-            self._origin.wait()
+            self._origin.end()
+        self._network.remove()
+
+
+def make_fleet(folder, agents):
+    """Credentials of a fleet of agents and of the operator who drives them; the folder of `bin/pki`."""
+    pki = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bin/pki")
+    fleet = f"{folder}/pki"
+    environment = {**os.environ, "XDG_CONFIG_HOME": f"{folder}/config", "FETCHBENCH_PKI": fleet}
+    hosts = [f"agent{i}" for i in range(agents)]
+    for arguments in (["init", "lab", "lab"], ["host", *hosts]):
+        done = subprocess.run([pki, *arguments], env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"bin/pki {' '.join(arguments)} failed: {done.stderr.strip()}")
+    return fleet

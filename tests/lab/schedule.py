@@ -19,7 +19,8 @@ class Step:
     def __str__(self):
         whom = "coordinator" if self.agent < 0 else f"agent {self.agent}"
         lasting = f" for {self.lasting_s:.2f} s" if self.lasting_s else ""
-        return f"{self.after_s:.2f} s later: {self.what} {whom}{lasting}"
+        link = "the link of " if self.what in LINK_TROUBLES else ""
+        return f"{self.after_s:.2f} s later: {self.what} {link}{whom}{lasting}"
 
 
 # What can befall an agent: (weight, what, shortest, longest time until it is undone).
@@ -35,15 +36,40 @@ COORDINATOR_FAULTS = [
     (2, "interrupt", 0.02, 1.0),
     (1, "freeze", 0.1, 1.5),
 ]
+# What can befall the link of one that has one; "deafen": it hears nothing, "mute": it is not heard.
+_UNNOTICED = (0.1, SILENCE_S - 0.3)
+_WITHIN_GRACE = (SILENCE_S + 0.1, SILENCE_S + GRACE_S - 0.1)
+_BEYOND_GRACE = (SILENCE_S + GRACE_S + 0.3, SILENCE_S + GRACE_S + 2.0)
+AGENT_LINK_FAULTS = [
+    (2, "cut", *_UNNOTICED),
+    (2, "cut", *_WITHIN_GRACE),
+    (3, "cut", *_BEYOND_GRACE),
+    (1, "deafen", *_UNNOTICED),
+    (2, "deafen", *_BEYOND_GRACE),
+    (1, "mute", *_WITHIN_GRACE),
+    (2, "mute", *_BEYOND_GRACE),
+    (1, "unplug", *_UNNOTICED),
+    (2, "unplug", *_BEYOND_GRACE),
+]
+# All agents are away at once.
+COORDINATOR_LINK_FAULTS = [
+    (1, "unplug", *_UNNOTICED),
+    (2, "unplug", *_BEYOND_GRACE),
+]
+LINK_TROUBLES = {fault[1] for fault in AGENT_LINK_FAULTS + COORDINATOR_LINK_FAULTS}
 
 
-def draw(seed):
-    """The steps of one run: three to eight, the first soon after its beginning."""
+def draw(seed, links=False):
+    """The steps of one run: three to eight, the first soon after its beginning. `links`: these can be cut, too."""
     rng = random.Random(seed)
     steps = []
     for _ in range(rng.randint(3, 8)):
         of_coordinator = rng.random() < 0.4
-        faults = COORDINATOR_FAULTS if of_coordinator else AGENT_FAULTS
+        of_link = links and rng.random() < (0.25 if of_coordinator else 0.6)
+        if of_coordinator:
+            faults = COORDINATOR_LINK_FAULTS if of_link else COORDINATOR_FAULTS
+        else:
+            faults = AGENT_LINK_FAULTS if of_link else AGENT_FAULTS
         _, what, low, high = rng.choices(faults, weights=[f[0] for f in faults])[0]
         steps.append(
             Step(
