@@ -43,8 +43,8 @@ constexpr const char* kExitSection =
     "       completed (it says so)\n"
     "  1    internal error, for example a full disk (the run can be resumed)\n"
     "  2    wrong usage or configuration\n"
-    "  3    the run is incomplete: agents were lost for good, the target crashed, or\n"
-    "       its image could not be built\n"
+    "  3    the run is incomplete: agents were lost for good, the origin that was\n"
+    "       named did not answer, the target crashed, or its image could not be built\n"
     "  4    verify: a target FAILs, or a declared deviation does not happen any more\n"
     "  130  interrupted; partial results are kept and labelled partial\n\n";
 

@@ -295,7 +295,9 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
       "./deploy/inventory or else ~/.config/fetchbench/inventory."));
   s.push_back(CredentialsSetting(run.credentials));
   s.push_back({"--connect-timeout", "SECONDS", "",
-               "How long to wait for the agents at the beginning. Default: 5.", false,
+               "How long to wait for the agents, and for the origin that --origin names, at the "
+               "beginning. Default: 5.",
+               false,
                [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
   s.push_back({"--grace", "SECONDS", "",
                "How long an agent may stay away before its URLs go to others. Default: 15.", false,

@@ -5,6 +5,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -28,8 +29,14 @@ constexpr std::string_view kUnix = "unix:";
 
 constexpr std::chrono::seconds kShortLimit{10};
 constexpr std::chrono::seconds kCertificateLimit{60};
+constexpr std::chrono::milliseconds kAskAgainAfter{200};
 constexpr size_t kHostsPerRequest = 4096;
 constexpr uint64_t kMaxAnswerBytes = uint64_t{4} << 20;
+
+// Whatever became of the request: there is no answer.
+absl::Status NoAnswer(const boost::system::error_code& error, std::string_view what) {
+  return absl::UnavailableError(FromErrorCode(error, what).message());
+}
 
 std::string Text(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
@@ -107,7 +114,7 @@ Task<absl::StatusOr<std::string>> OriginClient::Request(std::string method, std:
   Stream stream(loop_);
   stream.expires_after(limit);
   const boost::system::error_code connect_error = co_await Connect(stream, *std::move(places));
-  if (connect_error) co_return FromErrorCode(connect_error, what);
+  if (connect_error) co_return NoAnswer(connect_error, what);
   const auto verb = method == "POST" ? http::verb::post : http::verb::get;
   http::request<http::string_body> request(verb, path, 11, std::move(body));
   request.set(http::field::host, address_.starts_with(kUnix) ? "localhost" : address_);
@@ -115,35 +122,49 @@ Task<absl::StatusOr<std::string>> OriginClient::Request(std::string method, std:
   if (verb == http::verb::post) request.set(http::field::content_type, "text/plain");
   request.prepare_payload();
   auto [write_error, written] = co_await http::async_write(stream, request, kAsTuple);
-  if (write_error) co_return FromErrorCode(write_error, what);
+  if (write_error) co_return NoAnswer(write_error, what);
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(kMaxAnswerBytes);
   auto [read_error, read] = co_await http::async_read(stream, buffer, parser, kAsTuple);
-  if (read_error) co_return FromErrorCode(read_error, what);
+  if (read_error) co_return NoAnswer(read_error, what);
   const unsigned status = parser.get().result_int();
   if (status / 100 != 2) {
-    co_return absl::UnavailableError(
+    co_return absl::FailedPreconditionError(
         fmt::format("{}: answered {}: {}", what, status, parser.get().body().substr(0, 200)));
   }
   co_return std::move(parser.get().body());
 }
 
-Task<absl::StatusOr<json::object>> OriginClient::RequestObject(std::string method, std::string path,
-                                                               std::string body) {
-  auto answer = co_await Request(method, path, std::move(body), kShortLimit);
-  if (!answer.ok()) co_return answer.status();
+Task<absl::StatusOr<std::string>> OriginClient::Insist(std::string method, std::string path,
+                                                       std::string body,
+                                                       std::chrono::seconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + patience_.limit;
+  net::steady_timer pause(loop_);
+  while (true) {
+    auto answer = co_await Request(method, path, body, limit);
+    if (!absl::IsUnavailable(answer.status()) || patience_.stopped()) co_return answer;
+    pause.expires_after(kAskAgainAfter);
+    if (pause.expiry() > deadline) co_return answer;
+    co_await pause.async_wait(kAsTuple);
+  }
+}
+
+absl::StatusOr<json::object> OriginClient::ObjectOf(
+    std::string_view path, const absl::StatusOr<std::string>& answer) const {
+  if (!answer.ok()) return answer.status();
   boost::system::error_code error;
   json::value value = json::parse(json::string_view(answer->data(), answer->size()), error);
   if (error || !value.is_object()) {
-    co_return absl::InternalError(
-        fmt::format("origin {}: {} {} did not answer a JSON object", address_, method, path));
+    return absl::InternalError(
+        fmt::format("origin {}: GET {} did not answer a JSON object", address_, path));
   }
-  co_return std::move(value.get_object());
+  return std::move(value.get_object());
 }
 
 Task<absl::StatusOr<OriginConfig>> OriginClient::Config() {
-  const auto object = co_await RequestObject("GET", "/v1/config", {});
+  const std::string path = "/v1/config";
+  const auto object = ObjectOf(path, co_await Insist("GET", path, {}, kShortLimit));
   if (!object.ok()) co_return object.status();
   OriginConfig config = ToConfig(*object);
   if (config.dns.empty() || config.connect_to.empty()) {
@@ -154,11 +175,12 @@ Task<absl::StatusOr<OriginConfig>> OriginClient::Config() {
 }
 
 Task<absl::StatusOr<json::object>> OriginClient::HostLog(std::string host) {
-  co_return co_await RequestObject("GET", "/v1/hosts/" + host, {});
+  const std::string path = "/v1/hosts/" + host;
+  co_return ObjectOf(path, co_await Request("GET", path, {}, kShortLimit));
 }
 
 Task<absl::StatusOr<std::string>> OriginClient::CaPem() {
-  co_return co_await Request("GET", "/v1/ca.pem", {}, kShortLimit);
+  co_return co_await Insist("GET", "/v1/ca.pem", {}, kShortLimit);
 }
 
 Task<absl::Status> OriginClient::IssueCertificates(const std::vector<std::string>& hosts,
@@ -168,19 +190,20 @@ Task<absl::Status> OriginClient::IssueCertificates(const std::vector<std::string
     const size_t end = std::min(begin + kHostsPerRequest, hosts.size());
     for (size_t i = begin; i < end; ++i) body.append(hosts[i]).push_back('\n');
     const auto answer =
-        co_await Request("POST", "/v1/certificates", std::move(body), kCertificateLimit);
+        co_await Insist("POST", "/v1/certificates", std::move(body), kCertificateLimit);
     if (!answer.ok()) co_return answer.status();
   }
   co_return absl::OkStatus();
 }
 
 Task<absl::Status> OriginClient::BeginRun(const std::string& run_id) {
-  const auto answer = co_await Request("POST", "/v1/runs/" + run_id, {}, kShortLimit);
+  const auto answer = co_await Insist("POST", "/v1/runs/" + run_id, {}, kShortLimit);
   co_return answer.status();
 }
 
 Task<absl::StatusOr<OriginSummary>> OriginClient::RunStatistics(const std::string& run_id) {
-  const auto object = co_await RequestObject("GET", "/v1/runs/" + run_id, {});
+  const std::string path = "/v1/runs/" + run_id;
+  const auto object = ObjectOf(path, co_await Request("GET", path, {}, kShortLimit));
   if (!object.ok()) co_return object.status();
   co_return ParseRunStatistics(*object);
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,8 +34,18 @@ class OriginClient {
   // for.
   static constexpr size_t kMaxCertificates = 65'536;
 
+  // For how long one that gives no answer is asked again, from each question on.
+  struct Patience {
+    std::chrono::milliseconds limit{0};
+    std::function<bool()> stopped = [] { return false; };  // true: no longer
+  };
+
   // `address` is host:port, or unix:PATH.
   OriginClient(net::any_io_executor loop, std::string address);
+
+  // For an origin that is reached through a network. It holds for what a run needs before it
+  // begins; what is asked afterwards is asked once. Without it everything is.
+  void set_patience(Patience patience) { patience_ = std::move(patience); }
 
   Task<absl::StatusOr<OriginConfig>> Config();
   Task<absl::StatusOr<std::string>> CaPem();
@@ -51,13 +63,18 @@ class OriginClient {
   const std::string& address() const { return address_; }
 
  private:
+  // Unavailable: nobody answered.
   Task<absl::StatusOr<std::string>> Request(std::string method, std::string path, std::string body,
                                             std::chrono::seconds limit);
-  Task<absl::StatusOr<boost::json::object>> RequestObject(std::string method, std::string path,
-                                                          std::string body);
+  // As often as patience allows.
+  Task<absl::StatusOr<std::string>> Insist(std::string method, std::string path, std::string body,
+                                           std::chrono::seconds limit);
+  absl::StatusOr<boost::json::object> ObjectOf(std::string_view path,
+                                               const absl::StatusOr<std::string>& answer) const;
 
   net::any_io_executor loop_;
   std::string address_;
+  Patience patience_;
 };
 
 // The pure part of RunStatistics.

@@ -399,7 +399,8 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
     co_return ExitCode::kInternalError;
   }
   if (store_failed) co_return ExitCode::kInternalError;
-  co_return ExitCodeOf(end.error, summary.end, feeding_ || !stage_->preparing().empty());
+  const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
+  co_return ExitCodeOf(end.error, summary.end, begun);
 }
 
 }  // namespace fetchbench::coordinator

@@ -132,7 +132,7 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
     plan.profiles = FETCHBENCH_SOURCE "/data/profiles";
     docker::EngineClient engine(loop, *socket);
     auto container =
-        co_await OriginContainer::Start(std::move(engine), std::move(plan), std::move(stopped));
+        co_await OriginContainer::Start(std::move(engine), std::move(plan), stopped);
     if (!container.ok()) co_return container.status();
     web.container = *std::move(container);
     address = web.container->control();
@@ -140,11 +140,15 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
     auto child = ChildProcess::Start(OriginArguments(options), placement.others);
     if (!child.ok()) co_return child.status();
     web.process = *std::move(child);
-    auto control = co_await WaitReady(loop, *web.process, "control", std::move(stopped));
+    auto control = co_await WaitReady(loop, *web.process, "control", stopped);
     if (!control.ok()) co_return control.status();
     address = WithoutScheme(*std::move(control));
   }
   web.client = std::make_unique<OriginClient>(loop, address);
+  // One of our own is there or will never be.
+  if (!options.origin.empty()) {
+    web.client->set_patience({options.connect_timeout, std::move(stopped)});
+  }
   absl::Status status = co_await ReadWeb(web, options);
   if (!status.ok()) {
     if (web.container) co_await web.container->Remove();

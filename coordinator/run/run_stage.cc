@@ -95,6 +95,7 @@ Task<> RunStage::ReleaseAgents() {
 Task<absl::Status> RunStage::StartWeb() {
   auto web = co_await SetUpWeb(loop_, options_, placement_, identity_.run_id, identity_.folder,
                                events_.interrupted);
+  origin_away_ = !options_.origin.empty() && absl::IsUnavailable(web.status());
   if (!web.ok()) co_return web.status();
   web_ = *std::move(web);
   if (before_ == nullptr || before_->profile_sha256.empty()) co_return absl::OkStatus();

@@ -49,6 +49,8 @@ class RunStage {
   const SimulatedWeb* web() const { return web_ ? &*web_ : nullptr; }
   OriginClient* origin_client() { return web_ ? web_->client.get() : nullptr; }
   const std::string& origin_trouble() const { return origin_trouble_; }
+  // The origin that options name did not answer when it was needed, for as long as it was asked.
+  bool origin_away() const { return origin_away_; }
 
   const std::vector<AgentEndpoint>& agents() const { return agents_; }
   // The agents that have said something, good or bad.
@@ -83,6 +85,7 @@ class RunStage {
   Placement placement_;
   std::optional<SimulatedWeb> web_;
   std::string origin_trouble_;
+  bool origin_away_ = false;
   std::optional<LocalAgent> local_agent_;
   std::vector<AgentEndpoint> agents_;
   std::vector<bool> reached_;

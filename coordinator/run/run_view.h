@@ -37,7 +37,7 @@ std::string ResumingInWords(const std::string& run_id, uint64_t recorded, uint64
                             uint64_t cut_short);
 std::string ConcurrencyInWords(uint32_t each, size_t agents);
 
-// `begun`: targets were being prepared at least.
+// `begun`: targets were being prepared at least, or would have been, had the origin answered.
 ExitCode ExitCodeOf(const absl::Status& error, RunEnd end, bool begun);
 
 }  // namespace fetchbench::coordinator

@@ -44,13 +44,18 @@ class Cleaner:
         self._process.wait()
 
 
+def command_of(pid):
+    """Of a process; empty: it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def _is_lab(pid):
     """A number may have been given to another process since."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return b"lab.py" in file.read()
-    except OSError:
-        return False
+    return "lab.py" in command_of(pid)
 
 
 def _remove_folder(folder):
@@ -63,12 +68,11 @@ def _remove_folder(folder):
         time.sleep(0.05)
 
 
-def remove_leftovers():
-    """Of labs that are gone."""
+def remove_leftovers(place):
+    """Of labs that are gone; their folders were in `place`."""
     for owner in netns.owners():
         if not _is_lab(owner):
             netns.remove(netns.owned_by(owner))
-    place = tempfile.gettempdir()
     for entry in os.listdir(place):
         match = _FOLDER.fullmatch(entry)
         if match and not _is_lab(int(match[1])):

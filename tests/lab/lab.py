@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -42,6 +43,7 @@ CONCURRENCY = 3
 TIMEOUT_S = 30  # far above what a busy machine needs, so that it decides no outcome
 RUN_LIMIT_S = 180
 MOST_RESUMES = 60
+SESSION = "-- session at "  # before each in the coordinator's log
 
 
 def make_list(count):
@@ -56,7 +58,7 @@ class Coordinator:
         self._program = f"{programs}/fetchbench-coordinator"
         self._place = place
         self._list = list_path
-        self._log = open(f"{folder}/coordinator.log", "ab")
+        self._log = open(f"{folder}/coordinator.log", "ab+")
         self._out = f"{folder}/out"
         self._process = None
         self.kept = {}  # records that must stay as they are
@@ -80,7 +82,7 @@ class Coordinator:
         )
 
     def _start(self, arguments):
-        self._log.write(f"-- {time.time():.3f} {shlex.join(arguments)}\n".encode())
+        self._log.write(f"{SESSION}{time.time():.3f} {shlex.join(arguments)}\n".encode())
         self._log.flush()
         common = ["--out", self._out, "--progress", "plain", "--format", "json"]
         self._process = places.start(
@@ -95,6 +97,12 @@ class Coordinator:
         self.resumes += 1
         self.kept.update(ledger.committed(self.folder))
         self._start(["resume", "--connect-timeout", "2"])
+
+    def taken_back(self):
+        """What its sessions told of that, each: {agent: how many URLs}."""
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace")
+        return [ledger.taken_back(session) for session in text.split(SESSION)[1:]]
 
     def signal(self, number):
         places.send([self._process.pid], number)
@@ -207,6 +215,7 @@ class Lab:
         self._origin = places.Origin(options.bin, folder)
         self._expected = None
         self._say = threading.Lock()
+        self.moved = self.resumed = 0  # schedules in which that happened
 
     def end(self):
         self._origin.end()
@@ -225,7 +234,7 @@ class Lab:
         return places.Namespaces(self._options.bin, folder, schedule.AGENTS, self._fleet, os.getpid())
 
     def run(self, name, where, steps):
-        """One run in a folder of its own; its summary."""
+        """One run in a folder of its own; its summary, and how many URLs lost their agent in all its sessions."""
         folder = f"{self._folder}/{name}"
         os.mkdir(folder, 0o700)  # or an agent would not listen on a socket in it
         place = self._make_place(where, folder)
@@ -237,19 +246,26 @@ class Lab:
                 agent.mend()
             finish(coordinator)
             expected = self._expected or ledger.counts(coordinator.folder)
-            return ledger.check(coordinator.folder, self.urls, expected, coordinator.kept)
+            told = coordinator.taken_back()
+            summary = ledger.check(coordinator.folder, self.urls, expected, coordinator.kept, told[-1])
+            return summary, sum(sum(session.values()) for session in told)
         finally:
             coordinator.end()
             place.end()
 
-    def measure(self):
-        """What an undisturbed run comes to, the same in every place."""
-        for where in ["loopback"] if self._no_namespaces else ["loopback", "namespaces"]:
-            name = f"undisturbed-{where}"
-            summary = self.run(name, where, [])
-            if summary["degraded"] or summary["ledger"]["requested_again"]:
-                raise ledger.Unbalanced(f"nothing was done to it, but it is degraded: {summary['reason']}")
-            self._expected = ledger.counts(os.path.realpath(f"{self._folder}/{name}/out/latest"))
+    def measure(self, where):
+        """What an undisturbed run comes to."""
+        name = f"undisturbed-{where}"
+        summary, moved = self.run(name, where, [])
+        if summary["degraded"] or moved:
+            raise ledger.Unbalanced(f"nothing was done to it, but it is degraded: {summary['reason']}")
+        return ledger.counts(os.path.realpath(f"{self._folder}/{name}/out/latest"))
+
+    def expect(self, counts):
+        """`counts`: from measure(), of each place; the same everywhere."""
+        if any(other != counts[0] for other in counts):
+            raise ledger.Unbalanced(f"undisturbed runs differ: {counts}")
+        self._expected = counts[0]
 
     def try_seed(self, seed):
         """Whether the ledger balanced."""
@@ -257,19 +273,20 @@ class Lab:
         steps = schedule.draw(seed, links=where == "namespaces")
         began = time.monotonic()
         try:
-            summary = self.run(f"seed-{seed}", where, steps)
+            summary, moved = self.run(f"seed-{seed}", where, steps)
         except Exception as error:  # noqa: BLE001 - whatever it was, the seed is to be named
             self._tell_failure(seed, where, steps, error)
             return False
         took = time.monotonic() - began
-        ledger_of = summary["ledger"]
         with self._say:
             print(
                 f"seed {seed}, {where}: balanced after {len(steps)} faults, {took:.1f} s; resumed {summary['resumed']} "
-                f"times, {ledger_of['requested_again']} URLs asked for again, {ledger_of['duplicates_dropped']} second "
-                f"records dropped{'; degraded' if summary['degraded'] else ''}",
+                f"times, {moved} URLs moved, {summary['ledger']['duplicates_dropped']} second records dropped"
+                f"{'; degraded' if summary['degraded'] else ''}",
                 flush=True,
             )
+            self.moved += moved > 0
+            self.resumed += summary["resumed"] > 0
         if not self._options.keep:
             shutil.rmtree(f"{self._folder}/seed-{seed}", ignore_errors=True)
         return True
@@ -318,14 +335,14 @@ def reason_against_namespaces(options):
 
 
 def run_lab(options, folder):
-    """Whether each schedule balanced."""
+    """Whether each schedule balanced, and the lab."""
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.schedules)
     lab = Lab(options, folder, reason_against_namespaces(options))
     try:
-        lab.measure()
         # Their threads start processes that die with the thread's end: each stays until all are done.
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            return list(pool.map(lab.try_seed, seeds))
+            lab.expect(list(pool.map(lab.measure, sorted({lab.place_of(seed) for seed in seeds}))))
+            return list(pool.map(lab.try_seed, seeds)), lab
     finally:
         lab.end()
 
@@ -334,19 +351,22 @@ def main(arguments):
     options = parse(arguments)
     # At once; the cleaner sees to the rest.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    cleaner.remove_leftovers()
+    cleaner.remove_leftovers(tempfile.gettempdir())
     folder = cleaner.make_folder()
     of_this_lab = cleaner.Cleaner(folder)
     if options.keep:
         cleaner.keep(folder)
     try:
         began = time.monotonic()
-        balanced = run_lab(options, folder)
+        balanced, lab = run_lab(options, folder)
         took = time.monotonic() - began
     finally:
         of_this_lab.end()
     failed = balanced.count(False)
-    print(f"{len(balanced) - failed} of {len(balanced)} schedules balanced in {took:.0f} s")
+    print(
+        f"{len(balanced) - failed} of {len(balanced)} schedules balanced in {took:.0f} s; URLs lost their agent in "
+        f"{lab.moved}, the run was resumed in {lab.resumed}"
+    )
     return 1 if failed else 0
 
 

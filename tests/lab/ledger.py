@@ -1,8 +1,12 @@
 """What the folder of a run says, and whether it adds up."""
 
+import collections
 import json
 import os
+import re
 import sqlite3
+
+_TAKEN_BACK = re.compile(r"([\d,]+) URLs were taken back from agent (\S+)")
 
 
 class Unbalanced(Exception):
@@ -44,8 +48,17 @@ def counts(folder):
         connection.close()
 
 
-def check(folder, urls, expected_counts, kept):
-    """`urls`: the list, by index; None where the line is no URL. `kept`: from committed(), of earlier sessions."""
+def taken_back(log):
+    """{agent: how many URLs} that a coordinator's log says were taken back."""
+    found = collections.Counter()
+    for count, agent in _TAKEN_BACK.findall(log):
+        found[agent] += int(count.replace(",", ""))
+    return found
+
+
+def check(folder, urls, expected_counts, kept, told):
+    """`urls`: the list, by index; None where the line is no URL. `kept`: from committed(), of earlier sessions. `told`:
+    from taken_back(), of the last session."""
     connection = _connect(folder)
     try:
         rows = connection.execute("SELECT idx, url FROM record ORDER BY idx").fetchall()
@@ -68,12 +81,15 @@ def check(folder, urls, expected_counts, kept):
         summary = json.load(file)
     if summary["end"] != "complete" or not summary["ledger"]["balanced"] or summary["totalUrls"] != len(urls):
         raise Unbalanced(f"the summary says: end {summary['end']}, ledger {summary['ledger']}")
-    check_degraded(summary)
+    check_degraded(summary, told)
     return summary
 
 
-def check_degraded(summary):
+def check_degraded(summary, told):
     """Whoever was disturbed is named, with what it lost; of an undisturbed run nothing is said."""
+    moved = {a["name"]: a["urls_moved"] for a in summary["agents"] if a["urls_moved"]}
+    if any(moved.get(name, 0) < count for name, count in told.items()):
+        raise Unbalanced(f"the log says that URLs were taken back: {told}, the summary: {moved}")
     disturbed = [a for a in summary["agents"] if a["lost"] or a["reconnects"] or a["urls_moved"]]
     marks = {mark["name"]: mark["text"] for mark in summary["marks"]}
     if not summary["degraded"] == bool(disturbed) == ("degraded" in marks):

@@ -137,7 +137,7 @@ class Network:
     def _build(self, hosts):
         ip([f"netns add {n}" for n in [self._switch, *self._namespaces.values()]])
         cables = [
-            f"link add {host} master {BRIDGE} up type veth peer name {PORT} address {self._mac(host)} netns {namespace}"
+            f"link add name {host} master {BRIDGE} up type veth peer name {PORT} address {self._mac(host)} netns {namespace}"
             for host, namespace in self._namespaces.items()
         ]
         ip([f"link add {BRIDGE} up type bridge", *cables], self._switch)
@@ -163,7 +163,7 @@ class Network:
 
     def unplug(self, host, whether):
         """The cable, at the switch."""
-        ip([f"link set {host} {'down' if whether else 'up'}"], self._switch)
+        ip([f"link set dev {host} {'down' if whether else 'up'}"], self._switch)
 
     def shut(self, host, whether):
         """The host's own interface, so that it knows."""

@@ -60,8 +60,10 @@ LINK_TROUBLES = {fault[1] for fault in AGENT_LINK_FAULTS + COORDINATOR_LINK_FAUL
 
 
 def draw(seed, links=False):
-    """The steps of one run: three to eight, the first soon after its beginning. `links`: these can be cut, too."""
+    """The steps of one run: three to eight, the first while it is being set up or well within it. `links`: these can be
+    cut, too."""
     rng = random.Random(seed)
+    start_s = rng.choices([0.0, rng.uniform(1.0, 4.0)], weights=[1, 2])[0]
     steps = []
     for _ in range(rng.randint(3, 8)):
         of_coordinator = rng.random() < 0.4
@@ -74,7 +76,7 @@ def draw(seed, links=False):
         steps.append(
             Step(
                 # Often close together, so that one fault meets another.
-                after_s=rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 1.2)]),
+                after_s=(0.0 if steps else start_s) + rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 1.2)]),
                 what=what,
                 agent=-1 if of_coordinator else rng.randrange(AGENTS),
                 lasting_s=rng.uniform(low, high),
