@@ -63,10 +63,11 @@ class LedgerTest(unittest.TestCase):
         return self.summary(degraded=True, marks=marks, agent={"reconnects": 1, "urls_moved": 12})
 
     def test_who_lost_how_much_is_said(self):
-        ledger.check_degraded(self.disturbed("agent1 came back 1 time, 12 URLs moved"), {"agent1": 12})
+        said = "0 of 3 agents lost: agent1 came back 1 time (no answer; none: agent1), 12 URLs moved"
+        ledger.check_degraded(self.disturbed(said), {"agent1": 12})
 
     def test_what_is_not_said_is_found(self):
-        for text in ("agent1 came back 1 time", "agent0 came back 1 time, 12 URLs moved"):
+        for text in (": agent1 came back 1 time", ": agent0 came back 1 time, 12 URLs moved"):
             with self.assertRaises(ledger.Unbalanced):
                 ledger.check_degraded(self.disturbed(text), {})
 

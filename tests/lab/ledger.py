@@ -97,7 +97,17 @@ def check_degraded(summary, told):
     if summary["ledger"]["requested_again"] > sum(a["urls_moved"] for a in summary["agents"]):
         raise Unbalanced(f"URLs were asked for again that nobody has lost: {summary['ledger']}, {summary['agents']}")
     for agent in disturbed:
-        moved = f", {agent['urls_moved']} URLs moved" if agent["urls_moved"] else ""
-        parts = [part for part in marks["degraded"].split("; ") if f"{agent['name']} " in part]
-        if not any(moved in part for part in parts):
-            raise Unbalanced(f"who lost what is not said of {agent['name']}{moved}: {marks['degraded']}")
+        lost = f", {agent['urls_moved']} URLs moved" if agent["urls_moved"] else ""
+        said = _said_of(agent["name"], [a["name"] for a in disturbed], marks["degraded"])
+        if not said or not said.endswith(lost):
+            raise Unbalanced(f"who lost what is not said of {agent['name']}{lost}: {marks['degraded']}")
+
+
+def _said_of(name, names, text):
+    """The part of `text` that begins with that name and ends before the next; empty: nothing."""
+    starts = sorted(match.start() for n in names for match in [re.search(rf"(?:: |; ){re.escape(n)} ", text)] if match)
+    for start, end in zip(starts, [*starts[1:], None]):
+        part = text[start + 2 : end]
+        if part.startswith(f"{name} "):
+            return part
+    return ""

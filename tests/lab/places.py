@@ -127,13 +127,11 @@ class Agent:
         send(reversed(self._held), signal.SIGCONT)
 
     def mend(self):
-        """Whatever befell it: it is there again."""
+        """Whatever befell it: it is there again. Its link is another matter."""
         if self.frozen:
             self.thaw()
         if not self.alive:
             self.begin()
-        if self.link:
-            self.link.heal()
 
     def end(self):
         if self.frozen:
