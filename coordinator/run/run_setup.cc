@@ -131,8 +131,7 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
     plan.program = OriginProgram();
     plan.profiles = FETCHBENCH_SOURCE "/data/profiles";
     docker::EngineClient engine(loop, *socket);
-    auto container =
-        co_await OriginContainer::Start(std::move(engine), std::move(plan), stopped);
+    auto container = co_await OriginContainer::Start(std::move(engine), std::move(plan), stopped);
     if (!container.ok()) co_return container.status();
     web.container = *std::move(container);
     address = web.container->control();
