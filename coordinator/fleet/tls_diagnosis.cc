@@ -91,21 +91,30 @@ std::string WhyUnverified(long result,  // NOLINT(google-runtime-int): OpenSSL's
   }
 }
 
+constexpr const char* kSilent =
+    "it is connected to and says nothing: its host is frozen or overloaded, or the way between is "
+    "cut";
+
 // What is wrong between us; empty: nothing was found.
 std::string WhyNotByTls(int fd, const Credentials& credentials) {
   const Context context = ContextOf(credentials);
   const Session session(SSL_new(context.get()), SSL_free);
   SSL_set_fd(session.get(), fd);
   ERR_clear_error();
-  if (SSL_connect(session.get()) == 1) {
+  // kPatience is over when either wants to read on.
+  const int connected = SSL_connect(session.get());
+  if (connected == 1) {
     // An agent that takes us speaks first.
     char first = 0;
-    if (SSL_read(session.get(), &first, 1) == 1) return {};
+    const int got = SSL_read(session.get(), &first, 1);
+    if (got == 1) return {};
+    if (SSL_get_error(session.get(), got) == SSL_ERROR_WANT_READ) return kSilent;
     return fmt::format(
         "it refused the certificate of operator {} (expired, denied, or of another fleet): its log "
         "says why",
         credentials.own().identity.name);
   }
+  if (SSL_get_error(session.get(), connected) == SSL_ERROR_WANT_READ) return kSilent;
   const auto verified = SSL_get_verify_result(session.get());
   if (verified != X509_V_OK) return WhyUnverified(verified, credentials);
   const int reason = ERR_GET_REASON(ERR_peek_error());

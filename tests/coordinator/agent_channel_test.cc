@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,7 @@
 #include "common/files.h"
 #include "common/grpc_tls.h"
 #include "coordinator/fleet/agent_credentials.h"
+#include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/cancel_run.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 #include "tests/support/temp_folder.h"
@@ -104,6 +107,16 @@ class AgentChannelTest : public ::testing::Test {
   const TestFleet fleet_;
   const test::TempFolder temp_;
 };
+
+// As a frozen host is: its kernel still takes connections.
+TEST_F(AgentChannelTest, AnAgentThatSaysNothingIsNotSaidToRefuse) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const std::string address = "127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+  const absl::Status why =
+      ExplainUnreachable(Endpoint(address, "h1"), absl::UnavailableError("no answer"));
+  EXPECT_THAT(std::string(why.message()), HasSubstr("says nothing"));
+}
 
 TEST_F(AgentChannelTest, AHostOfTheFleetWithTheRightNameIsSpokenTo) {
   fleet_.Write(Folder("agent"), {});
