@@ -105,6 +105,15 @@ TEST_F(AgentsTest, WithoutAnyAgentTheRunIsIncomplete) {
   EXPECT_THAT(run->error(), HasSubstr("127.0.0.1:1"));
 }
 
+TEST_F(AgentsTest, WithoutTheOriginThatWasNamedTheRunIsIncomplete) {
+  StartAgent();
+  const auto run =
+      Run(List(5), {"--agents", addresses_, "--origin", "127.0.0.1:1", "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 3) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("origin 127.0.0.1:1"));
+  EXPECT_THAT(run->error(), HasSubstr("To go on with this run"));
+}
+
 TEST_F(AgentsTest, ASecondCoordinatorHearsWhoIsThere) {
   StartAgent();
   Program first(Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
