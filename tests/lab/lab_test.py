@@ -56,7 +56,8 @@ class LedgerTest(unittest.TestCase):
     def summary(self, **changes):
         agent = {"name": "agent1", "lost": False, "reconnects": 0, "urls_moved": 0}
         agent.update(changes.pop("agent", {}))
-        return {"degraded": False, "marks": [], "ledger": {"requested_again": 0}, "agents": [agent], **changes}
+        said = {"degraded": False, "marks": [], "resumed": 0, "ledger": {"requested_again": 0}}
+        return {**said, "agents": [agent], **changes}
 
     def disturbed(self, text):
         marks = [{"name": "degraded", "text": text}]
@@ -76,6 +77,12 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(ledger.taken_back(log), {"agent1": 1012})
         with self.assertRaises(ledger.Unbalanced):
             ledger.check_degraded(self.summary(), ledger.taken_back(log))
+
+    def test_what_was_asked_for_again_was_lost_by_somebody_or_in_an_earlier_session(self):
+        again = {"requested_again": 1}
+        ledger.check_degraded(self.summary(ledger=again, resumed=1), {})
+        with self.assertRaises(ledger.Unbalanced):
+            ledger.check_degraded(self.summary(ledger=again), {})
 
     def test_a_disturbance_without_the_word_is_found(self):
         with self.assertRaises(ledger.Unbalanced):
