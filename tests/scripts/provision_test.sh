@@ -143,6 +143,17 @@ test_writers_of_the_inventory_take_turns() {
   expect_equal lines 8 "$(sort -u inventory | wc -l)"
 }
 
+test_a_host_stays_as_it_was_provisioned_until_an_option_says_otherwise() {
+  local settings='host_name=$1 fb_port=$2 fb_docker_wanted=$3; fb_take_settings inventory; echo "$host_port $host_docker"'
+  printf 'bare 10.0.0.2:7400 ssh=a@b arch=amd64 docker=no\nsix [fd00::5]:7401 ssh=a@b # docker=no\nold 10.0.0.3\n' >inventory
+  expect_equal 'as before' '7400 no' "$(with_lib "$settings" bare '' '')"
+  expect_equal 'as the options say' '7311 yes' "$(with_lib "$settings" bare 7311 yes)"
+  expect_equal 'IPv6, a comment' '7401 yes' "$(with_lib "$settings" six '' '')"
+  expect_equal 'without a port' '7311 yes' "$(with_lib "$settings" old '' '')"
+  expect_equal 'a new one' '7311 yes' "$(with_lib "$settings" new '' '')"
+  expect_equal 'a new one, bare' '7311 no' "$(with_lib "$settings" new '' no)"
+}
+
 test_two_hosts_of_one_name_are_refused_before_anything_happens() {
   stand_ins
   local status=0

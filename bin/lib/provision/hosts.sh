@@ -107,3 +107,16 @@ fb_take_host() {
   [[ $host_name =~ ^[A-Za-z0-9]([A-Za-z0-9._:-]{0,61}[A-Za-z0-9])?$ ]] ||
     { fb_note "'$host_name' is no name of a host: letters, digits, '-', '.' and '_', 63 at most"; return 1; }
 }
+
+# fb_take_settings INVENTORY: how the host at hand was provisioned before, unless fb_port or fb_docker_wanted say otherwise;
+# into host_port and host_docker (yes, no). Else a call for all hosts would give Docker, and so root, to one without.
+fb_take_settings() {
+  local line address
+  line=$(fb_inventory_line "$1" "$host_name") || line=''
+  read -r _ address _ <<<"$line" || true
+  host_port=${fb_port:-}
+  [[ -n $host_port || ! $address =~ :([0-9]+)$ ]] || host_port=${BASH_REMATCH[1]}
+  host_port=${host_port:-$fb_agent_port}
+  host_docker=${fb_docker_wanted:-$(fb_line_value "$line" docker)}
+  host_docker=${host_docker:-yes}
+}

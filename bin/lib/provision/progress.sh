@@ -54,6 +54,7 @@ fb_host() {
   local step said rest
   host_folder=$2 # not local: the trap needs it, and the host has a subshell of its own
   fb_take_host "$1" "$fb_inventory" || return 1
+  fb_take_settings "$fb_inventory"
   shift 2
   trap fb_hang_up EXIT
   : >"$host_folder/changes"

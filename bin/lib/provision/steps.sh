@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # Sourced after the other files of provision/: what is done to one host. A step says on standard output "changed" or
 # "unchanged", with a few words behind it; what programs say goes to standard error, which is the host's log. It fails
-# by its exit code. The host at hand is in host_name, host_folder and ssh_*.
+# by its exit code. The host at hand is in host_name, host_folder, host_port, host_docker and ssh_*.
 
 # shellcheck disable=SC2154 # hosts.sh and remote.sh set them
-: "$fb_root" "$fb_agent_port" "$host_name" "$host_folder" "$ssh_host"
+: "$fb_root" "$host_name" "$host_folder" "$ssh_host" "${host_port=}" "${host_docker=}"
 
 export fb_steps=(connect docker package certificate service inventory check)
-fb_docker_wanted=yes
+export fb_docker_wanted='' # empty: as the host's inventory line says; new hosts get it
 fb_upgrade=no
-fb_port=$fb_agent_port
+export fb_port='' # empty: as the line says, or fb_agent_port
 fb_inventory=''
 fb_credentials=''
 fb_renew_seconds=$((30 * 24 * 3600))
@@ -33,7 +33,7 @@ fb_step_connect() {
 }
 
 fb_step_docker() {
-  [[ $fb_docker_wanted == yes ]] || { echo unchanged none; return 0; }
+  [[ $host_docker == yes ]] || { echo unchanged none; return 0; }
   fb_as_root docker </dev/null
 }
 
@@ -97,17 +97,19 @@ fb_step_certificate() {
 fb_step_service() {
   local restart=no
   [[ ! -e $host_folder/restart ]] || restart=yes
-  fb_as_root service "$fb_docker_wanted" "$fb_port" "$restart" </dev/null
+  fb_as_root service "$host_docker" "$host_port" "$restart" </dev/null
 }
 
 # fb_agent_address: where coordinators dial.
 fb_agent_address() {
-  if [[ $ssh_host == *:* ]]; then echo "[$ssh_host]:$fb_port"; else echo "$ssh_host:$fb_port"; fi
+  if [[ $ssh_host == *:* ]]; then echo "[$ssh_host]:$host_port"; else echo "$ssh_host:$host_port"; fi
 }
 
 fb_step_inventory() {
-  fb_inventory_set "$fb_inventory" "$host_name" \
-    "$host_name $(fb_agent_address) ssh=$(fb_ssh_word) arch=$(fb_fact arch)"
+  local line
+  line="$host_name $(fb_agent_address) ssh=$(fb_ssh_word) arch=$(fb_fact arch)"
+  [[ $host_docker == yes ]] || line+=' docker=no'
+  fb_inventory_set "$fb_inventory" "$host_name" "$line"
 }
 
 # By the way that a run takes: gRPC, with the operator's credentials.

@@ -4,7 +4,7 @@
 set -eu
 case $1 in
   id)
-    command -v docker >/dev/null || { echo 'there is no Docker here: provision the host without --no-docker' >&2; exit 1; }
+    command -v docker >/dev/null || { echo 'there is no Docker here: bin/provision --docker gives it one' >&2; exit 1; }
     docker version >/dev/null 2>&1 || { echo 'the Docker Engine does not answer' >&2; exit 1; }
     docker image inspect -f '{{.Id}}' "$2" 2>/dev/null || true
     ;;
