@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "coordinator/cli/setting_values.h"
 #include "coordinator/cli/settings.h"
-#include "coordinator/cli/suggest.h"
 
 #ifndef FETCHBENCH_SOURCE
 #error "the build defines FETCHBENCH_SOURCE"
@@ -14,8 +13,6 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr uint32_t kMaxRounds = 1'000;
-
-absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 // Those of `run` but for some names.
 std::vector<Setting> RunSettingsWithout(Options& options, const TargetRegistry& targets,
@@ -27,38 +24,12 @@ std::vector<Setting> RunSettingsWithout(Options& options, const TargetRegistry& 
   return settings;
 }
 
-template <typename Format>
-absl::Status SetFormat(const std::string& text,
-                       const std::vector<std::pair<std::string, Format>>& formats, Format& to) {
-  std::vector<std::string> names;
-  for (const auto& [name, format] : formats) {
-    if (name == text) {
-      to = format;
-      return absl::OkStatus();
-    }
-    names.push_back(name);
-  }
-  return Wrong(
-      fmt::format("'{}' is none of {}{}", text, fmt::join(names, ", "), DidYouMean(text, names)));
-}
-
-absl::Status SetRounds(const std::string& text, uint32_t& to) {
-  uint32_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end || error != std::errc() || value < 1 || value > kMaxRounds) {
-    return Wrong(fmt::format("'{}' is not a whole number from 1 to {}", text, kMaxRounds));
-  }
-  to = value;
-  return absl::OkStatus();
-}
-
 absl::Status AddTarget(const std::string& text, const TargetRegistry& targets,
                        std::vector<TargetInfo>& to) {
   const TargetInfo* target = targets.Find(text);
   if (target == nullptr) {
-    return Wrong(fmt::format("there is no target '{}'{}; `coordinator targets` lists them", text,
-                             DidYouMean(text, targets.Words())));
+    return WrongValue(fmt::format("there is no target '{}'{}; `coordinator targets` lists them",
+                                  text, DidYouMean(text, targets.Words())));
   }
   const bool twice =
       std::ranges::any_of(to, [target](const TargetInfo& t) { return t.name == target->name; });
@@ -82,20 +53,16 @@ std::vector<Setting> BenchSettings(Options& options, const TargetRegistry& targe
   options.run.urls = FETCHBENCH_SOURCE "/data/urls.txt";
   std::vector<Setting> settings{
       {"--rounds", "N", "", "Counted runs of each target. Default: 3.", false,
-       [&bench](const std::string& t) { return SetRounds(t, bench.rounds); }},
+       [&bench](const std::string& t) { return SetNumber(t, 1, kMaxRounds, bench.rounds); }},
       {"--settings", "FILE", "",
        "JSON array of {\"name\", \"concurrency\"}: which targets, and how many requests in flight. "
        "Default: settings.json of fetchbench.",
-       false,
-       [&bench](const std::string& t) {
-         bench.settings = t;
-         return t.empty() ? Wrong("the name is empty") : absl::OkStatus();
-       }},
+       false, [&bench](const std::string& t) { return SetPath(t, bench.settings); }},
       {"--format", "FORMAT", "FORMAT",
        "What standard output gets: pretty (default), markdown, csv, json. FORMAT=result means "
        "json, plain means csv.",
        false, [&bench](const std::string& t) {
-         return SetFormat<BenchFormat>(t,
+         return SetChoice<BenchFormat>(t,
                                        {{"pretty", BenchFormat::kPretty},
                                         {"markdown", BenchFormat::kMarkdown},
                                         {"csv", BenchFormat::kCsv},
@@ -143,7 +110,7 @@ std::vector<Setting> VerifySettings(Options& options, const TargetRegistry& targ
        }},
       {"--format", "FORMAT", "FORMAT", "pretty (default), markdown, json.", false,
        [&verify](const std::string& t) {
-         return SetFormat<MatrixFormat>(t,
+         return SetChoice<MatrixFormat>(t,
                                         {{"pretty", MatrixFormat::kPretty},
                                          {"markdown", MatrixFormat::kMarkdown},
                                          {"json", MatrixFormat::kJson},

@@ -2,6 +2,7 @@
 #include <functional>
 #include <utility>
 
+#include "coordinator/cli/setting_values.h"
 #include "coordinator/cli/settings.h"
 
 namespace fetchbench::coordinator {
@@ -62,11 +63,7 @@ std::vector<Setting> ResumeSettings(Options& options, const TargetRegistry& targ
 
 Setting ResumeWord(Options& options) {
   std::string& run = options.resume.run;
-  return {"RUN", "", "", "", false, [&run](const std::string& text) {
-            run = text;
-            return text.empty() ? absl::InvalidArgumentError("the name is empty")
-                                : absl::OkStatus();
-          }};
+  return {"RUN", "", "", "", false, [&run](const std::string& text) { return SetPath(text, run); }};
 }
 
 }  // namespace fetchbench::coordinator

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 
-#include "coordinator/cli/suggest.h"
+#include "coordinator/cli/setting_values.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -14,66 +12,12 @@ namespace {
 constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
 constexpr double kMaxTimeoutSeconds = 86'400;
-constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
 constexpr double kMinSilence = 2;  // twice what agents report in
+constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
 constexpr size_t kMaxReferenceBytes = 512;
-
-absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
-
-template <typename Number>
-absl::Status SetNumber(const std::string& text, Number low, Number high, Number& to) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end || error != std::errc() || value < low || value > high) {
-    return Wrong(fmt::format("'{}' is not a whole number from {} to {}", text, low, high));
-  }
-  to = value;
-  return absl::OkStatus();
-}
-
-template <typename Duration>
-absl::Status SetSeconds(const std::string& text, double low, Duration& to,
-                        double high = kMaxSeconds) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end || error != std::errc() || !(value >= low && value <= high)) {
-    return Wrong(fmt::format("'{}' is not a number of seconds from {} to {} (decimals are fine)",
-                             text, low, high));
-  }
-  to = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
-  return absl::OkStatus();
-}
-
-absl::Status SetWord(const std::string& text, const std::vector<std::string>& words,
-                     std::string& to) {
-  if (std::find(words.begin(), words.end(), text) == words.end()) {
-    return Wrong(
-        fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
-  }
-  to = text;
-  return absl::OkStatus();
-}
-
-absl::Status SetText(const std::string& text, size_t max_bytes, std::string& to) {
-  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-  });
-  if (!printable) return Wrong("it holds a control character");
-  if (text.size() > max_bytes) return Wrong(fmt::format("it is longer than {} bytes", max_bytes));
-  to = text;
-  return absl::OkStatus();
-}
-
-absl::Status SetPath(const std::string& text, std::string& to) {
-  if (text.empty()) return Wrong("the name is empty");
-  to = text;
-  return absl::OkStatus();
-}
 
 absl::Status SetWeb(const std::string& text, RunOptions& run) {
   if (text == "internet") {
@@ -83,8 +27,8 @@ absl::Status SetWeb(const std::string& text, RunOptions& run) {
   const size_t colon = text.find(':');
   const std::string web = text.substr(0, colon);
   if (web != "sim") {
-    return Wrong(fmt::format("'{}' is none of sim, sim:PROFILE, internet{}", text,
-                             DidYouMean(web, {"sim", "internet"})));
+    return WrongValue(fmt::format("'{}' is none of sim, sim:PROFILE, internet{}", text,
+                                  DidYouMean(web, {"sim", "internet"})));
   }
   run.web = Web::kSim;
   if (colon == std::string::npos) return absl::OkStatus();
@@ -92,14 +36,12 @@ absl::Status SetWeb(const std::string& text, RunOptions& run) {
 }
 
 absl::Status SetFormat(const std::string& text, ReportFormat& to) {
-  const auto format = ParseReportFormat(text == "result" ? "json" : text);
-  if (format) {
+  if (const auto format = ParseReportFormat(text)) {
     to = *format;
     return absl::OkStatus();
   }
-  const std::vector<std::string> words{"pretty", "json", "csv", "plain", "records"};
-  return Wrong(
-      fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(text, words)));
+  std::string none;
+  return SetWord(text, {"pretty", "json", "csv", "plain", "records"}, none);
 }
 
 absl::Status SetOrigin(const std::string& text, std::string& to) {
@@ -114,15 +56,16 @@ absl::Status SetOrigin(const std::string& text, std::string& to) {
 
 absl::Status SetTarget(const std::string& text, const TargetRegistry& targets, RunOptions& run) {
   if (!run.target.name.empty()) {
-    return Wrong(
+    return WrongValue(
         fmt::format("'{}' is not expected: the target is {} already", text, run.target.name));
   }
   if (const TargetInfo* target = targets.Find(text)) {
     run.target = *target;
     return absl::OkStatus();
   }
-  return Wrong(fmt::format("there is no target '{}'{}; targets: {}", text,
-                           DidYouMean(text, targets.Words()), fmt::join(targets.Names(), ", ")));
+  return WrongValue(fmt::format("there is no target '{}'{}; targets: {}", text,
+                                DidYouMean(text, targets.Words()),
+                                fmt::join(targets.Names(), ", ")));
 }
 
 void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector<Setting>& s) {
@@ -139,19 +82,18 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
        false, [&run](const std::string& t) { return SetPath(t, run.urls); }});
   s.push_back({"--limit", "N", "LIMIT", "Use the first N URLs only. Default: all.", false,
                [&run](const std::string& t) {
-                 return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
+                 return SetNumber(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
                }});
-  s.push_back({"--concurrency", "N", "CONCURRENCY",
-               "Requests in flight at most, for each agent. Default: the target's own.", false,
-               [&run](const std::string& t) {
-                 return SetNumber<uint32_t>(t, 1, kMaxConcurrency, run.concurrency);
-               }});
+  s.push_back(
+      {"--concurrency", "N", "CONCURRENCY",
+       "Requests in flight at most, for each agent. Default: the target's own.", false,
+       [&run](const std::string& t) { return SetNumber(t, 1, kMaxConcurrency, run.concurrency); }});
   s.push_back({"--per-host", "N", "",
                "Requests to one host at once, over all agents: all URLs of a host go to one agent "
                "at a time. Of redirects, only the first request counts. 0: no limit. Default: 2 "
                "with --web internet, else 0.",
                false, [&run](const std::string& t) {
-                 return SetNumber<uint32_t>(t, 0, kMaxConcurrency, run.per_host.emplace());
+                 return SetNumber(t, 0, kMaxConcurrency, run.per_host.emplace());
                }});
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
@@ -172,11 +114,10 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
        "A longer body ends the request as body_too_large. Default: the target's own, 256 MiB "
        "for native.",
        false, [&run](const std::string& t) {
-         return SetNumber<uint64_t>(t, 1, uint64_t{1} << 50, run.max_body_bytes);
+         return SetNumber(t, 1, uint64_t{1} << 50, run.max_body_bytes);
        }});
-  s.push_back(
-      {"--threads", "N", "", "Threads of the target. Default: one for each of its CPUs.", false,
-       [&run](const std::string& t) { return SetNumber<uint32_t>(t, 1, 1024, run.threads); }});
+  s.push_back({"--threads", "N", "", "Threads of the target. Default: one for each of its CPUs.",
+               false, [&run](const std::string& t) { return SetNumber(t, 1, 1024, run.threads); }});
 }
 
 // "512m", "2g" -> bytes; without a letter they are bytes.
@@ -186,30 +127,30 @@ absl::Status SetMemory(const std::string& text, uint64_t& to) {
   const size_t digits = text.size() - (unit == std::string_view::npos ? 0 : 1);
   const unsigned shift = unit == std::string_view::npos ? 0 : 10 * static_cast<unsigned>(unit);
   uint64_t value = 0;
-  if (!SetNumber<uint64_t>(text.substr(0, digits), 1, kMaxMemory >> shift, value).ok() ||
+  if (!SetNumber(text.substr(0, digits), 1, kMaxMemory >> shift, value).ok() ||
       (value << shift) < kMinMemory) {
-    return Wrong(fmt::format("'{}' is no amount of memory: 512m or 2g, from 6m to 1024g", text));
+    return WrongValue(
+        fmt::format("'{}' is no amount of memory: 512m or 2g, from 6m to 1024g", text));
   }
   to = value << shift;
   return absl::OkStatus();
 }
 
 absl::Status SetCpus(const std::string& text, RunOptions& run) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last != end || error != std::errc() || !(value >= 0.01 && value <= kMaxCpus)) {
-    return Wrong(fmt::format("'{}' is not a number of CPUs from 0.01 to {} (decimals are fine)",
-                             text, kMaxCpus));
+  const std::optional<double> cpus = ParseDecimal(text, kMinCpus, kMaxCpus);
+  if (!cpus) {
+    return WrongValue(fmt::format("'{}' is not a number of CPUs from {} to {} (decimals are fine)",
+                                  text, kMinCpus, kMaxCpus));
   }
-  run.cpu_permille = static_cast<uint32_t>(std::lround(value * 1000));
+  run.cpu_permille = static_cast<uint32_t>(std::lround(*cpus * 1000));
   return absl::OkStatus();
 }
 
 absl::Status SetCpuset(const std::string& text, RunOptions& run) {
   const bool plausible = !text.empty() && text.front() != ',' && text.back() != ',' &&
                          text.find_first_not_of("0123456789,-") == std::string::npos;
-  if (!plausible) return Wrong(fmt::format("'{}' is no list of CPUs such as 1 or 0,2-3", text));
+  if (!plausible)
+    return WrongValue(fmt::format("'{}' is no list of CPUs such as 1 or 0,2-3", text));
   run.cpuset = text;
   return absl::OkStatus();
 }
@@ -217,7 +158,7 @@ absl::Status SetCpuset(const std::string& text, RunOptions& run) {
 absl::Status AddBuildArgument(const std::string& text, RunOptions& run) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return Wrong(fmt::format("'{}' is not NAME=VALUE", text));
+    return WrongValue(fmt::format("'{}' is not NAME=VALUE", text));
   }
   run.build_arguments[text.substr(0, equals)] = text.substr(equals + 1);
   return absl::OkStatus();
@@ -271,7 +212,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
                false, [&run](const std::string& t) { return SetWeb(t, run); }});
   s.push_back({"--seed", "N", "", "Seed of the simulated web. Default: 1.", false,
                [&run](const std::string& t) {
-                 return SetNumber<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), run.seed);
+                 return SetNumber(t, 0, std::numeric_limits<uint64_t>::max(), run.seed);
                }});
   s.push_back({"--origin", "HOST:PORT", "",
                "Control endpoint of an origin that runs already, for agents on other hosts. "
@@ -386,10 +327,9 @@ Setting AgentsFormatSetting(Options& options) {
           "terminal; json.",
           false,
           [&options](const std::string& t) {
-            std::string word;
-            const absl::Status status = SetWord(t, {"pretty", "json"}, word);
-            if (word == "json") options.agents_format = AgentsFormat::kJson;
-            return status;
+            return SetChoice<AgentsFormat>(
+                t, {{"pretty", AgentsFormat::kPretty}, {"json", AgentsFormat::kJson}},
+                options.agents_format);
           }};
 }
 
