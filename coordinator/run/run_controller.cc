@@ -1,30 +1,25 @@
 #include "coordinator/run/run_controller.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <cstdlib>
 #include <random>
 #include <utility>
 
 #include "common/loopback.h"
-#include "common/standard_streams.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/run_metrics.h"
-#include "coordinator/ui/report_writer.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
-constexpr std::chrono::milliseconds kHurriedPrint{1000};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
 
@@ -45,16 +40,9 @@ RunController::RunController(net::io_context& loop, const RunOptions& options, c
       presentation_(std::move(presentation)),
       taken_up_(std::move(taken_up)),
       intake_(loop.get_executor(), options, clock, IntakeEvents()),
-      signals_(loop, SIGINT, SIGTERM),
+      signals_(loop),
       duration_timer_(loop),
-      progress_timer_(loop) {
-  // A terminal that hangs up is a user that goes away; under nohup it is none.
-  struct sigaction hang_up {};
-  if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) {
-    boost::system::error_code ignored;
-    signals_.add(SIGHUP, ignored);
-  }
-}
+      progress_timer_(loop) {}
 
 ListIntake::Events RunController::IntakeEvents() {
   ListIntake::Events events;
@@ -72,11 +60,13 @@ ListIntake::Events RunController::IntakeEvents() {
 }
 
 Task<> RunController::Run() {
-  net::co_spawn(loop_, WatchSignals(), net::detached);
+  std::function<void()> stop = [this] { Interrupt(); };
+  std::function<void()> end = [this] { EndAtOnce(); };
+  net::co_spawn(loop_, signals_.Watch(std::move(stop), std::move(end)), net::detached);
   net::co_spawn(loop_, ShowProgress(), net::detached);
   result_.code = co_await RunSteps();
   over_ = true;
-  signals_.cancel();
+  signals_.Cancel();
   duration_timer_.cancel();
   progress_timer_.cancel();
 }
@@ -257,20 +247,10 @@ void RunController::Interrupt() {
 
 void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped by the user"); }
 
-Task<> RunController::WatchSignals() {
-  while (!over_) {
-    auto [error, number] = co_await signals_.async_wait(kAsTuple);
-    if (error || over_) co_return;
-    // A hang-up may come twice, from the shell and from the kernel.
-    if (interrupted_ && number == SIGHUP) continue;
-    if (interrupted_) {
-      // Children die with this thread; nothing else is waited for.
-      display_.Finish(LastFrame::kKeep);
-      if (stage_) stage_->DropAgent();
-      std::_Exit(static_cast<int>(ExitCode::kInterrupted));
-    }
-    Interrupt();
-  }
+// Children die with this thread, as soon as the process ends.
+void RunController::EndAtOnce() {
+  display_.Finish(LastFrame::kKeep);
+  if (stage_) stage_->DropAgent();
 }
 
 Task<> RunController::WatchDuration() {
@@ -329,14 +309,6 @@ Task<std::optional<OriginSummary>> RunController::AskOrigin(bool hurry) {
   co_return co_await stage_->AskOrigin(std::move(session));
 }
 
-// Interrupted: waits a second at most for a reader that does not read; summary.json has it all.
-absl::Status RunController::Print(const Summary& summary) const {
-  const std::string text = RenderSummary(summary, options_.format, stdout_style_);
-  if (!interrupted_) return WriteText(STDOUT_FILENO, text);
-  WriteText(STDOUT_FILENO, text, kHurriedPrint).IgnoreError();
-  return absl::OkStatus();
-}
-
 // An error after the engine is there, and before anything runs.
 Task<ExitCode> RunController::GiveUp(absl::Status error) {
   engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
@@ -388,11 +360,13 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   display_.Update(Snapshot(), clock_.Now());
   display_.Finish(feeding_ && isatty(STDOUT_FILENO) == 1 ? LastFrame::kErase : LastFrame::kKeep);
   if (!end.error.ok()) Complain(display_, options_, std::string(end.error.message()));
-  signals_.clear();  // from here on Ctrl-C ends the program as it would end any other
+  signals_.Release();
   result_.error = end.error;
   result_.summary = summary;
   const bool print = feeding_ && !presentation_.quiet;
-  const absl::Status printed = print ? Print(summary) : absl::OkStatus();
+  const absl::Status printed =
+      print ? PrintSummary(summary, options_.format, stdout_style_, interrupted_)
+            : absl::OkStatus();
   SayHowToGoOn(summary, print);
   if (!printed.ok()) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));

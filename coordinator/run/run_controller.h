@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "coordinator/run/run_once.h"
 #include "coordinator/run/run_stage.h"
 #include "coordinator/run/run_view.h"
+#include "coordinator/run/stop_signals.h"
 #include "coordinator/run/take_up_run.h"
 #include "coordinator/ui/progress_display.h"
 #include "coordinator/ui/terminal.h"
@@ -54,12 +54,12 @@ class RunController {
   absl::Status Feed();
   Task<ExitCode> RunSteps();
 
-  Task<> WatchSignals();
   Task<> WatchDuration();
   Task<> ShowProgress();
   void WatchLocalAgent();
   void Interrupt();
   void StopEngine();  // for the user
+  void EndAtOnce();
   ProgressSnapshot Snapshot();
   std::string Phase() const;
   bool Stopped() const { return interrupted_ || (engine_ && engine_->stopping()); }
@@ -68,7 +68,6 @@ class RunController {
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
   void SayHowToGoOn(const Summary& summary, bool printed);
-  absl::Status Print(const Summary& summary) const;
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 
@@ -86,7 +85,7 @@ class RunController {
   std::optional<RunStage> stage_;
   std::shared_ptr<RunEngine> engine_;
   ProgressView view_;
-  net::signal_set signals_;
+  StopSignals signals_;
   net::steady_timer duration_timer_;
   net::steady_timer progress_timer_;
   SteadyTime began_;

@@ -1,17 +1,21 @@
 #include "coordinator/run/run_ending.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 
+#include "common/standard_streams.h"
 #include "coordinator/run/run_view.h"
 #include "coordinator/run/take_up_run.h"
 #include "coordinator/summary/marks.h"
-#include "coordinator/ui/report_writer.h"
 
 namespace fetchbench::coordinator {
 namespace {
+
+constexpr std::chrono::milliseconds kHurriedPrint{1000};
 
 const OriginConfig* ConfigOf(const RunStage& stage) {
   return stage.web() == nullptr ? nullptr : &stage.web()->config;
@@ -84,6 +88,14 @@ absl::Status WriteResults(const RunParts& parts, const Summary& summary) {
   if (status.ok() && parts.engine.connected()) status = WriteRunJson(parts);
   if (status.ok()) status = parts.journal.NoteEnd(summary);
   return status;
+}
+
+absl::Status PrintSummary(const Summary& summary, ReportFormat format, const TextStyle& style,
+                          bool in_a_hurry) {
+  const std::string text = RenderSummary(summary, format, style);
+  if (!in_a_hurry) return WriteText(STDOUT_FILENO, text);
+  WriteText(STDOUT_FILENO, text, kHurriedPrint).IgnoreError();
+  return absl::OkStatus();
 }
 
 }  // namespace fetchbench::coordinator

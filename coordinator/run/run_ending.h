@@ -10,6 +10,8 @@
 #include "coordinator/run/run_report.h"
 #include "coordinator/run/run_stage.h"
 #include "coordinator/summary/summary.h"
+#include "coordinator/ui/report_writer.h"
+#include "coordinator/ui/text_style.h"
 
 namespace fetchbench::coordinator {
 
@@ -35,5 +37,10 @@ absl::Status WriteRunJson(const RunParts& parts);
 
 // The files of a run that is over; the first error.
 absl::Status WriteResults(const RunParts& parts, const Summary& summary);
+
+// The summary on standard output. Blocks until its reader has it; `in_a_hurry`, for a second at
+// most, and it is no error then when the reader has not: summary.json has it all.
+absl::Status PrintSummary(const Summary& summary, ReportFormat format, const TextStyle& style,
+                          bool in_a_hurry);
 
 }  // namespace fetchbench::coordinator
