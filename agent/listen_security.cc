@@ -12,10 +12,8 @@ namespace {
 
 constexpr const char* kLoopbackAlone =
     "this agent listens on loopback without TLS, where any user of this host could start "
-    "containers "
-    "and so become root; let it listen on a Unix socket (--listen unix:PATH) or give it "
-    "credentials "
-    "(--credentials DIR, made with `bin/pki host NAME`)";
+    "containers and so become root; let it listen on a Unix socket (--listen unix:PATH) or give it "
+    "credentials (--credentials DIR, made with `bin/pki host NAME`)";
 
 absl::StatusOr<ListenSecurity> WithCredentials(const std::string& folder) {
   auto credentials = Credentials::Load(folder, Role::kHost);

@@ -12,7 +12,6 @@
 #include "agent/one_line.h"
 #include "agent/process/child_process.h"
 #include "agent/start_check.h"
-#include "agent/target_facts.h"
 #include "common/log.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
@@ -60,7 +59,12 @@ RunKeeper::RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executo
     : config_(std::move(config)),
       clock_(clock),
       loop_(std::move(loop)),
-      containers_(loop_, config_) {}
+      containers_(loop_, config_),
+      native_(loop_, config_) {}
+
+std::function<bool()> RunKeeper::Stopping() const {
+  return [this] { return shutting_down_; };
+}
 
 Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (absl::Status s = CheckStart(start, config_.version); !s.ok()) co_return s;
@@ -117,10 +121,11 @@ absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
 
 Task<absl::StatusOr<TargetLaunch>> RunKeeper::Launch(v1::Start start) {
   if (IsContainer(start.target())) {
-    std::function<bool()> stopping = [this] { return shutting_down_; };
+    std::function<bool()> stopping = Stopping();
     co_return co_await containers_.Launch(std::move(start), std::move(stopping));
   }
-  absl::StatusOr<v1::TargetFacts> facts = co_await NativeFacts();
+  std::function<bool()> stopping = Stopping();
+  absl::StatusOr<v1::TargetFacts> facts = co_await native_.Ask(std::move(stopping));
   if (!facts.ok()) {
     // A target that cannot describe itself may still fetch; what it is stays unknown.
     spdlog::warn("{}", std::string(facts.status().message()));
@@ -256,35 +261,14 @@ Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::Facts(v1::TargetSpec target) {
   if (absl::Status s = CheckTarget(target); !s.ok()) co_return s;
   absl::Status idle = CheckIdle();
   if (!IsContainer(target)) {
-    if (!idle.ok() && !KnownNativeFacts()) co_return idle;
-    absl::StatusOr<v1::TargetFacts> facts = co_await NativeFacts();
+    if (!idle.ok() && !native_.Known()) co_return idle;
+    std::function<bool()> stopping = Stopping();
+    absl::StatusOr<v1::TargetFacts> facts = co_await native_.Ask(std::move(stopping));
     if (!facts.ok()) co_return WithHint(target, facts.status());
     co_return facts;
   }
-  std::function<bool()> stopping = [this] { return shutting_down_; };
+  std::function<bool()> stopping = Stopping();
   co_return co_await containers_.Facts(std::move(target), std::move(idle), std::move(stopping));
-}
-
-std::optional<v1::TargetFacts> RunKeeper::KnownNativeFacts() const {
-  struct stat info {};
-  if (!cached_facts_ || stat(config_.native_path.c_str(), &info) != 0) return std::nullopt;
-  const timespec& changed = cached_facts_->changed;
-  const bool same =
-      changed.tv_sec == info.st_mtim.tv_sec && changed.tv_nsec == info.st_mtim.tv_nsec;
-  return same ? std::optional(cached_facts_->facts) : std::nullopt;
-}
-
-Task<absl::StatusOr<v1::TargetFacts>> RunKeeper::NativeFacts() {
-  if (std::optional<v1::TargetFacts> known = KnownNativeFacts()) co_return *std::move(known);
-  struct stat info {};
-  stat(config_.native_path.c_str(), &info);  // before it runs: a change meanwhile shows next time
-  std::function<bool()> stopping = [this] { return shutting_down_; };
-  absl::StatusOr<v1::TargetFacts> facts =
-      co_await DescribeChild(loop_, config_.native_path, config_.child_cpus,
-                             config_.describe_patience, std::move(stopping));
-  if (!facts.ok()) co_return facts.status();
-  cached_facts_ = CachedFacts{info.st_mtim, *facts};
-  co_return std::move(facts);
 }
 
 }  // namespace fetchbench::agent

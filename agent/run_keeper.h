@@ -1,9 +1,8 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "agent/active_run.h"
 #include "agent/agent_counts.h"
 #include "agent/container/container_launcher.h"
+#include "agent/native_facts.h"
 #include "common/clock.h"
 #include "common/net.h"
 #include "fetchbench/v1/agent.pb.h"
@@ -71,10 +71,6 @@ class RunKeeper {
   bool shutting_down() const { return shutting_down_; }
 
  private:
-  struct CachedFacts {
-    timespec changed{};
-    v1::TargetFacts facts;
-  };
   struct Remains {
     std::string run_id;
     v1::AgentMessage final;
@@ -86,9 +82,8 @@ class RunKeeper {
   absl::Status CheckFree(const std::string& run_id) const;
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start);
-  Task<absl::StatusOr<v1::TargetFacts>> NativeFacts();
-  // Of the program as it is now, without asking it.
-  std::optional<v1::TargetFacts> KnownNativeFacts() const;
+  // For what is waited for: whether to give it up.
+  std::function<bool()> Stopping() const;
   Task<> Watch(std::shared_ptr<ActiveRun> run);
   void Drop(const std::shared_ptr<ActiveRun>& run);
 
@@ -96,10 +91,10 @@ class RunKeeper {
   const Clock& clock_;
   net::any_io_executor loop_;
   ContainerLauncher containers_;
+  NativeFacts native_;
   std::shared_ptr<ActiveRun> run_;
   std::string opening_;  // id of the run whose target is being started
   std::optional<Remains> remains_;
-  std::optional<CachedFacts> cached_facts_;
   AgentCounts counts_;
   bool shutting_down_ = false;
 };
