@@ -30,6 +30,9 @@ std::shared_ptr<grpc::Channel> MakeAgentChannel(const AgentEndpoint& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // Each session is a connection of its own, so that one that broke is not found again in a pool.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The handshake asks for the host by the name that its certificate has, not by what is dialled:
+  // gRPC on the other side warns of a name that is not its own.
+  if (endpoint.credentials) arguments.SetSslTargetNameOverride(CertificateName(endpoint));
   return grpc::CreateCustomChannel(endpoint.address, ChannelCredentialsFor(endpoint), arguments);
 }
 

@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "common/loopback.h"
 
 namespace fetchbench::coordinator {
@@ -37,26 +40,57 @@ std::string OwnRefusal(std::string_view message) {
   return std::string(message);
 }
 
-// A connected socket, or -1.
-int Dial(const std::string& address) {
+// What a failed connect means for whoever operates the agent.
+std::string WhyNotConnected(int error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return "connection refused: the host is there, and no agent listens on that port";
+    case EINPROGRESS:  // what the time-out of a socket gives
+    case ETIMEDOUT:
+      return fmt::format("no connection within {} s: is the host up, and the port open to here?",
+                         kPatience.tv_sec);
+    default:
+      return fmt::format("no connection: {}", std::strerror(error));
+  }
+}
+
+// A connected socket; Unavailable: why there is none.
+absl::StatusOr<int> Dial(const std::string& address) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  if (getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list) != 0) return -1;
+  const int looked_up = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list);
+  if (looked_up != 0) {
+    return absl::UnavailableError(
+        fmt::format("no address is known for '{}' ({}): `--agents NAME=ADDRESS` or a line of the "
+                    "inventory says which it is",
+                    host, gai_strerror(looked_up)));
+  }
   const Addresses found(list, freeaddrinfo);
+  int error = 0;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
     const int fd = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) continue;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
     if (connect(fd, one->ai_addr, one->ai_addrlen) == 0) return fd;
+    error = errno;
     close(fd);
   }
-  return -1;
+  return absl::UnavailableError(WhyNotConnected(error));
 }
+
+// Its kernel takes connections, and the agent itself does nothing with them.
+std::string WhySilent() {
+  return fmt::format(
+      "it takes connections and says nothing for {} s: the agent hangs, or its host is overloaded",
+      kPatience.tv_sec);
+}
+
+bool IsTimeout(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 Context ContextOf(const Credentials& credentials) {
   Context context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
@@ -91,30 +125,24 @@ std::string WhyUnverified(long result,  // NOLINT(google-runtime-int): OpenSSL's
   }
 }
 
-constexpr const char* kSilent =
-    "it is connected to and says nothing: its host is frozen or overloaded, or the way between is "
-    "cut";
-
 // What is wrong between us; empty: nothing was found.
 std::string WhyNotByTls(int fd, const Credentials& credentials) {
   const Context context = ContextOf(credentials);
   const Session session(SSL_new(context.get()), SSL_free);
   SSL_set_fd(session.get(), fd);
   ERR_clear_error();
-  // kPatience is over when either wants to read on.
-  const int connected = SSL_connect(session.get());
-  if (connected == 1) {
+  errno = 0;
+  if (SSL_connect(session.get()) == 1) {
     // An agent that takes us speaks first.
     char first = 0;
-    const int got = SSL_read(session.get(), &first, 1);
-    if (got == 1) return {};
-    if (SSL_get_error(session.get(), got) == SSL_ERROR_WANT_READ) return kSilent;
+    if (SSL_read(session.get(), &first, 1) == 1) return {};
+    if (IsTimeout(errno)) return WhySilent();
     return fmt::format(
         "it refused the certificate of operator {} (expired, denied, or of another fleet): its log "
         "says why",
         credentials.own().identity.name);
   }
-  if (SSL_get_error(session.get(), connected) == SSL_ERROR_WANT_READ) return kSilent;
+  if (IsTimeout(errno)) return WhySilent();
   const auto verified = SSL_get_verify_result(session.get());
   if (verified != X509_V_OK) return WhyUnverified(verified, credentials);
   const int reason = ERR_GET_REASON(ERR_peek_error());
@@ -129,25 +157,34 @@ std::string WhyNotByTls(int fd, const Credentials& credentials) {
 // The same for an agent that is dialled in plaintext.
 std::string WhyNotInPlaintext(int fd) {
   char first = 0;
-  if (recv(fd, &first, 1, 0) == 1) return {};
+  const ssize_t received = recv(fd, &first, 1, 0);
+  if (received == 1) return {};
+  if (received < 0 && IsTimeout(errno)) return WhySilent();
   return "it takes no plaintext: if it was started with --credentials, name an operator's with "
          "--credentials DIR";
 }
 
 }  // namespace
 
-absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
-  if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
+absl::Status ExplainRefusal(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
   std::string why = OwnRefusal(std::string(status.message()));
-  if (why.empty()) {
-    const int fd = Dial(endpoint.address);
-    if (fd < 0) return status;
-    why = endpoint.credentials ? WhyNotByTls(fd, *endpoint.credentials) : WhyNotInPlaintext(fd);
-    close(fd);
-    ERR_clear_error();
-  } else if (why.find(", not of ") != std::string::npos) {
+  if (why.empty()) return status;
+  if (why.find(", not of ") != std::string::npos) {
     why += "; `--agents NAME=ADDRESS` says which host is at an address";
   }
+  return absl::UnavailableError(why);
+}
+
+absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
+  if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
+  if (absl::Status refusal = ExplainRefusal(status); refusal != status) return refusal;
+  const absl::StatusOr<int> fd = Dial(endpoint.address);
+  if (!fd.ok()) return fd.status();
+  const std::string why =
+      endpoint.credentials ? WhyNotByTls(*fd, *endpoint.credentials) : WhyNotInPlaintext(*fd);
+  close(*fd);
+  ERR_clear_error();
   return why.empty() ? status : absl::UnavailableError(why);
 }
 

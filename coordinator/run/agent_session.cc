@@ -9,6 +9,7 @@
 
 #include "common/record_codec.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/peer_text.h"
 
@@ -24,6 +25,22 @@ v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
   v1::CoordinatorMessage message;
   *message.mutable_lease() = std::move(lease);
   return message;
+}
+
+// Codes that trying again cannot cure.
+bool IsFatal(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kOutOfRange:  // EndOfStream
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kAborted:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -96,33 +113,17 @@ void AgentSession::End() {
   WakeWriter();
 }
 
-// Codes that trying again cannot cure.
-bool AgentSession::IsFatal(const absl::Status& status) const {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kOutOfRange:  // EndOfStream
-    case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kAborted:
-      return false;
-    default:
-      return true;
-  }
-}
-
 Task<> AgentSession::Run(Self self) {
   auto backoff = self->limits_.first_backoff;
   while (!self->ended_) {
     const bool had_started = self->started_once_;
-    absl::Status status = co_await RunStream(self);
+    absl::Status status = ExplainRefusal(co_await RunStream(self));
     if (self->ended_) break;
     if (absl::IsResourceExhausted(status) && self->release_) {
       status = co_await ReleaseAgent(self, status);
       if (self->ended_) break;
     }
-    if (self->IsFatal(status)) {
+    if (IsFatal(status)) {
       self->End();
       self->events_.failed(status, {});
       break;
@@ -141,7 +142,7 @@ Task<absl::Status> AgentSession::ReleaseAgent(Self self, absl::Status refused) {
   if (released.ok()) {
     co_return absl::UnavailableError("it was released from an earlier session of this run");
   }
-  co_return self->IsFatal(released) ? refused : released;
+  co_return IsFatal(released) ? refused : released;
 }
 
 Task<absl::Status> AgentSession::RunStream(Self self) {

@@ -103,7 +103,6 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   std::optional<v1::CoordinatorMessage> NextMessage();
   absl::Status HandleBatch(v1::Batch& batch);
   absl::Status HandleStarted(const v1::Started& started);
-  bool IsFatal(const absl::Status& status) const;
   static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
   void End();
   void WakeWriter();

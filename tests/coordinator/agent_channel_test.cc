@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
@@ -171,7 +174,61 @@ TEST_F(AgentChannelTest, OneThatRefusesOurCertificateIsToldFromOneThatIsNotThere
   EXPECT_THAT(Ask(agent), HasSubstr("refused"));
   EXPECT_EQ(agent.calls(), 0);
   const auto nobody = DescribeAgent(Endpoint("127.0.0.1:1", "h1"), std::chrono::seconds(20));
-  EXPECT_THAT(std::string(nobody.status().message()), HasSubstr("Connection refused"));
+  EXPECT_THAT(std::string(nobody.status().message()), HasSubstr("connection refused"));
+}
+
+// The kernel takes connections for it, and nobody reads what comes.
+class SilentListener {
+ public:
+  SilentListener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(fd_, 64), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  SilentListener(const SilentListener&) = delete;
+  SilentListener& operator=(const SilentListener&) = delete;
+  ~SilentListener() { close(fd_); }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  int fd_;
+  std::string address_;
+};
+
+TEST_F(AgentChannelTest, OneThatHangsIsToldFromOneThatRefuses) {
+  const SilentListener agent;
+  const absl::Status unavailable = absl::UnavailableError("what gRPC says");
+  const AgentEndpoint plain{.address = agent.address(), .name = ""};
+  for (const AgentEndpoint& endpoint : {plain, Endpoint(agent.address(), "h1")}) {
+    EXPECT_THAT(std::string(ExplainUnreachable(endpoint, unavailable).message()),
+                HasSubstr("says nothing"));
+  }
+}
+
+TEST_F(AgentChannelTest, ANameWithoutAnAddressIsCalledThat) {
+  // Too long for a label: no resolver is asked.
+  const AgentEndpoint endpoint{.address = std::string(70, 'h') + ":7311", .name = ""};
+  const absl::Status said = ExplainUnreachable(endpoint, absl::UnavailableError("what gRPC says"));
+  EXPECT_THAT(std::string(said.message()),
+              AllOf(HasSubstr("no address is known"), HasSubstr("NAME=ADDRESS")));
+}
+
+TEST(ExplainRefusalTest, TakesOurOwnWordsOutOfThoseOfGrpc) {
+  const std::string around =
+      "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.5:7311: Custom "
+      "verification check failed with error: PERMISSION_DENIED: ";
+  EXPECT_EQ(ExplainRefusal(absl::UnavailableError(around + "the certificate is denied")),
+            absl::UnavailableError("the certificate is denied"));
+  for (const absl::Status& other :
+       {absl::UnavailableError("Socket closed"), absl::InvalidArgumentError(around + "x")}) {
+    EXPECT_EQ(ExplainRefusal(other), other);
+  }
 }
 
 TEST_F(AgentChannelTest, WithoutCredentialsNothingGoesToAnotherHost) {

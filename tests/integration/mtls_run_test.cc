@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class MtlsRunTest : public RunFixture {
  protected:
@@ -119,6 +120,30 @@ TEST_F(MtlsRunTest, ADeniedOperatorIsRefusedAndTheAgentSaysSo) {
   const auto good =
       Coordinate({"agents", "--agents", h1, "--credentials", Config() + "/credentials"});
   EXPECT_EQ(exit_, 0) << good->output() << good->error();
+}
+
+TEST_F(MtlsRunTest, AHostThatWasDeniedIsLeftOutAndItsReasonIsInPlainWords) {
+  MakeFleet();
+  const std::string agents = StartAgent("h1", "127.0.0.2") + "," + StartAgent("h2", "127.0.0.3");
+  CallPki({"deny", "h2"});
+  const auto run = Run(List(50), {"--agents", agents, "--credentials", Config() + "/credentials",
+                                  "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 0) << run->error();
+  EXPECT_TRUE(Summary().at("degraded").as_bool());
+  EXPECT_THAT(run->output(), HasSubstr("h2 lost (the certificate of host h2"));
+  EXPECT_THAT(run->error() + run->output(), Not(HasSubstr("Custom verification")));
+}
+
+// gRPC would warn of each connection that asks for another name than the certificate's.
+TEST_F(MtlsRunTest, AnAgentHasNothingToSayOfACallThatIsInOrder) {
+  MakeFleet();
+  const std::string h1 = StartAgent("h1", "127.0.0.2");
+  const auto good =
+      Coordinate({"agents", "--agents", h1, "--credentials", Config() + "/credentials"});
+  EXPECT_EQ(exit_, 0) << good->output() << good->error();
+  agents_[0]->Signal(SIGTERM);
+  agents_[0]->WaitForExit();
+  EXPECT_THAT(agents_[0]->error(), Not(HasSubstr("warning")));
 }
 
 TEST_F(MtlsRunTest, AnotherHostWithoutCredentialsIsWrongUsage) {
