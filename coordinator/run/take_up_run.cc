@@ -72,6 +72,11 @@ absl::StatusOr<TakenUpRun> TakeUpRun(const ResumeOptions& options, const TargetR
   }
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   auto folder = RunFolder::Open(path);
+  if (absl::IsNotFound(folder.status())) {
+    return absl::NotFoundError(fmt::format(
+        "{}: name the id of a run in {}, the folder of --out, or the path of a run's folder",
+        std::string(folder.status().message()), options.out));
+  }
   if (!folder.ok()) return folder.status();
   const std::string text = ReadWholeFile(folder->File(ResumeState::kFileName));
   if (text.empty()) {
