@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "agent/container/context_file.h"
 #include "agent/container/image_key.h"
+#include "agent/engine_work.h"
+#include "agent/ship_image.h"
 #include "common/log.h"
 #include "common/spawn.h"
 #include "common/utf8.h"
-#include "common/wakeup.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -23,74 +22,13 @@ using std::chrono::steady_clock;
 
 // For the first message of a Prepare call to come, and for each piece of the target's folder.
 constexpr std::chrono::seconds kMessageLimit{30};
-// Lines of a build that wait for a slow coordinator; more are left out.
-constexpr size_t kMaxWaitingLines = 1'000;
-constexpr std::chrono::seconds kSilence{2};
 
-v1::PrepareProgress Say(std::string message) {
-  v1::PrepareProgress progress;
-  progress.set_message(ValidUtf8(message));
-  return progress;
-}
-
-// A build under way: one coroutine builds, another hands its output on.
-struct BuildRun {
-  BuildRun(const net::any_io_executor& loop, docker::EngineClient b)
-      : builder(std::move(b)), news(loop) {}
-
-  void OnLine(std::string_view line) {
-    if (lines.size() < kMaxWaitingLines) {
-      lines.emplace_back(line);
-    } else {
-      ++left_out;
-    }
-    news.Notify();
-  }
-
-  docker::EngineClient builder;
-  Wakeup news;
-  std::deque<std::string> lines;
-  size_t left_out = 0;
-  std::optional<absl::Status> result;
-};
-
-Task<> RunBuild(std::shared_ptr<BuildRun> run, ImageStore& images, v1::TargetSpec target,
+Task<> RunBuild(std::shared_ptr<EngineWork> work, ImageStore& images, v1::TargetSpec target,
                 docker::BodySource context) {
-  docker::EngineClient::TextSink progress = [run](std::string_view line) { run->OnLine(line); };
-  absl::Status built = co_await images.Build(std::move(target), std::move(context), run->builder,
+  docker::EngineClient::TextSink progress = [work](std::string_view line) { work->OnLine(line); };
+  absl::Status built = co_await images.Build(std::move(target), std::move(context), work->client,
                                              std::move(progress));
-  run->result = std::move(built);
-  run->news.Notify();
-}
-
-// The next line of the build; one of our own when it is silent, because only writing tells whether
-// the coordinator is still there.
-Task<std::optional<std::string>> NextLine(std::shared_ptr<BuildRun> run) {
-  const SteadyTime deadline = steady_clock::now() + kSilence;
-  while (run->lines.empty() && !run->result) {
-    const bool news = co_await run->news.WaitUntil(deadline);
-    if (!news) co_return std::string("(still building)");
-  }
-  if (run->lines.empty()) co_return std::nullopt;
-  std::string line = std::move(run->lines.front());
-  run->lines.pop_front();
-  co_return line;
-}
-
-// Hands the build's lines on until it has ended. A coordinator that leaves ends the build.
-Task<absl::Status> FollowBuild(PrepareStream& stream, std::shared_ptr<BuildRun> run) {
-  absl::Status written = absl::OkStatus();
-  while (true) {
-    std::optional<std::string> line = co_await NextLine(run);
-    if (!line) break;
-    if (!written.ok()) continue;
-    written = co_await stream.Write(Say(*std::move(line)));
-    if (!written.ok()) run->builder.CancelAll();
-  }
-  if (run->left_out > 0 && written.ok()) {
-    written = co_await stream.Write(Say(fmt::format("({} lines left out)", run->left_out)));
-  }
-  co_return written.ok() ? *run->result : written;
+  work->End(std::move(built));
 }
 
 Task<absl::StatusOr<docker::BodySource>> ReceiveContext(PrepareStream& stream, uint64_t bytes,
@@ -130,7 +68,8 @@ void CountBuild(AgentCounts& counts, const std::string& target, const absl::Stat
 Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::any_io_executor loop,
                                v1::PrepareStart start) {
   if (absl::Status s = keeper.CheckIdle(); !s.ok()) co_return s;
-  v1::PrepareProgress wanted = Say(fmt::format("building target {}", start.target().name()));
+  v1::PrepareProgress wanted =
+      PrepareWords(fmt::format("building target {}", start.target().name()));
   wanted.set_send_context(true);
   if (absl::Status s = co_await stream.Write(std::move(wanted)); !s.ok()) co_return s;
   absl::StatusOr<docker::BodySource> context =
@@ -143,10 +82,10 @@ Task<absl::Status> BuildTarget(PrepareStream& stream, RunKeeper& keeper, net::an
   const std::string target = start.target().name();
   LogEvent(spdlog::level::info, "build_started", {{"target", target}},
            fmt::format("building the image of target {}", target));
-  auto run = std::make_shared<BuildRun>(loop, images.MakeBuilder());
+  auto work = std::make_shared<EngineWork>(loop, images.MakeBuilder(), "(still building)");
   Spawn(loop, "image build",
-        RunBuild(run, images, std::move(*start.mutable_target()), *std::move(context)));
-  absl::Status built = co_await FollowBuild(stream, run);
+        RunBuild(work, images, std::move(*start.mutable_target()), *std::move(context)));
+  absl::Status built = co_await FollowWork(stream, work);
   CountBuild(counts, target, built, steady_clock::now() - begin);
   co_return built;
 }
@@ -187,15 +126,19 @@ Task<absl::StatusOr<v1::PrepareProgress>> Prepare(PrepareStream& stream, RunKeep
   v1::TargetSpec target = start.target();
   // Before anything of it is taken, packed out or built.
   if (absl::Status s = keeper.CheckTarget(target); !s.ok()) co_return s;
-  if (IsContainer(target)) {
+  if (start.look()) co_return co_await LookForImage(keeper, std::move(target));
+  if (!start.image_id().empty()) {
+    absl::Status there = co_await TakeImage(stream, keeper, loop, std::move(start));
+    if (!there.ok()) co_return there;
+  } else if (IsContainer(target)) {
     absl::Status ready = co_await PrepareImage(stream, keeper, loop, std::move(start));
     if (!ready.ok()) co_return ready;
   }
-  v1::PrepareProgress asking = Say("asking target " + target.name() + " what it is");
+  v1::PrepareProgress asking = PrepareWords("asking target " + target.name() + " what it is");
   if (absl::Status s = co_await stream.Write(std::move(asking)); !s.ok()) co_return s;
   absl::StatusOr<v1::TargetFacts> facts = co_await keeper.Facts(std::move(target));
   if (!facts.ok()) co_return facts.status();
-  v1::PrepareProgress ready = Say("target " + facts->name() + " is ready");
+  v1::PrepareProgress ready = PrepareWords("target " + facts->name() + " is ready");
   ready.set_ready(true);
   *ready.mutable_facts() = *std::move(facts);
   co_return ready;

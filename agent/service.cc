@@ -4,6 +4,7 @@
 
 #include "agent/execute_stream.h"
 #include "agent/prepare_stream.h"
+#include "agent/ship_image.h"
 #include "common/grpc_server_stream.h"
 #include "common/spawn.h"
 
@@ -43,6 +44,13 @@ grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* AgentService:
     grpc::CallbackServerContext* context) {
   return ExecuteStream::Accept(context, loop_, [this](ExecuteStream stream) {
     Spawn(loop_, "execute", ServeExecute(std::move(stream), keeper_, loop_));
+  });
+}
+
+grpc::ServerBidiReactor<v1::ExportImageRequest, v1::ImagePiece>* AgentService::ExportImage(
+    grpc::CallbackServerContext* context) {
+  return ExportStream::Accept(context, loop_, [this](ExportStream stream) {
+    Spawn(loop_, "export", ServeExport(std::move(stream), keeper_));
   });
 }
 

@@ -21,6 +21,9 @@ class AgentService final : public v1::Agent::CallbackService {
   grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* Execute(
       grpc::CallbackServerContext* context) override;
 
+  grpc::ServerBidiReactor<v1::ExportImageRequest, v1::ImagePiece>* ExportImage(
+      grpc::CallbackServerContext* context) override;
+
  private:
   RunKeeper& keeper_;
   net::any_io_executor loop_;

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "agent/process/fork_exec.h"
 #include "common/docker/body_source.h"
 #include "common/docker/context_check.h"
 #include "common/docker/sha256.h"
+#include "common/temporary_file.h"
 
 namespace fetchbench::agent {
 
@@ -26,7 +26,7 @@ class ContextFile {
   absl::StatusOr<docker::BodySource> Close(const std::string& sha256);
 
  private:
-  Fd file_;
+  TemporaryFile file_;
   docker::Sha256 hash_;
   docker::ContextCheck check_;
   uint64_t left_ = 0;

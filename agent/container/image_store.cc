@@ -1,7 +1,10 @@
 #include "agent/container/image_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
@@ -42,6 +45,11 @@ absl::Status CheckFacts(const v1::TargetFacts& facts, const std::string& what) {
       fmt::format("{}: the member '{}' is not there, or no text", what, missing));
 }
 
+bool HasKey(const docker::ImageInfo& image, const ImageKey& key) {
+  const auto label = image.labels.find(kKeyLabel);
+  return label != image.labels.end() && label->second == key.digest;
+}
+
 std::string CacheKey(const docker::ImageInfo& image, const std::string& target) {
   return fmt::format("{} {}", image.id, target);
 }
@@ -70,8 +78,7 @@ Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) 
   absl::StatusOr<docker::ImageInfo> image = co_await host_->client().InspectImage(key->Reference());
   if (!image.ok()) co_return image.status();
   // The tag is short, and anybody can set one.
-  const auto label = image->labels.find(kKeyLabel);
-  if (label == image->labels.end() || label->second != key->digest) {
+  if (!HasKey(*image, *key)) {
     co_return absl::NotFoundError(
         fmt::format("image {} was made of something else", key->Reference()));
   }
@@ -131,6 +138,55 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
     co_await docker::RemoveSupersededImages(builder, key->repository, key->Reference());
   }
   co_return tagged;
+}
+
+Task<absl::Status> ImageStore::Adopt(v1::TargetSpec target, std::string id) {
+  absl::StatusOr<ImageKey> key = KeyOf(target);
+  if (!key.ok()) co_return key.status();
+  docker::EngineClient client = host_->client();
+  absl::StatusOr<docker::ImageInfo> image = co_await client.InspectImage(id);
+  if (!image.ok()) co_return image.status();
+  if (image->id != id || !HasKey(*image, *key)) {
+    co_return absl::FailedPreconditionError(
+        fmt::format("image {} is not one of target {} as it is now", id, target.name()));
+  }
+  std::string reference = key->Reference();
+  if (std::find(image->tags.begin(), image->tags.end(), reference) != image->tags.end()) {
+    co_return absl::OkStatus();
+  }
+  absl::StatusOr<docker::ImageInfo> before = co_await client.InspectImage(reference);
+  absl::Status tagged = co_await client.TagImage(id, key->repository, key->tag);
+  if (!tagged.ok()) co_return tagged;
+  if (before.ok()) co_await RemoveLoaded(client, std::vector<std::string>(1, before->id));
+  co_await docker::RemoveSupersededImages(client, key->repository, std::move(reference));
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> ImageStore::Load(v1::TargetSpec target, std::string id,
+                                    docker::BodySource archive, docker::EngineClient loader) {
+  absl::StatusOr<std::vector<std::string>> loaded = co_await loader.LoadImages(std::move(archive));
+  if (!loaded.ok()) co_return loaded.status();
+  absl::Status good = absl::OkStatus();
+  if (*loaded != std::vector<std::string>(1, id)) {
+    good = absl::FailedPreconditionError(
+        fmt::format("the archive that came for image {} held {}: it is not taken", id,
+                    loaded->empty() ? "no image" : fmt::format("{}", fmt::join(*loaded, ", "))));
+  } else {
+    good = co_await Adopt(std::move(target), id);
+  }
+  if (!good.ok()) co_await RemoveLoaded(host_->client(), *std::move(loaded));
+  co_return good;
+}
+
+Task<> ImageStore::RemoveLoaded(docker::EngineClient client, std::vector<std::string> loaded) {
+  for (const std::string& name : loaded) {
+    const absl::StatusOr<docker::ImageInfo> image = co_await client.InspectImage(name);
+    // An id may be that of an image that was here before, and then somebody's tag is on it.
+    const bool ours = image.ok() && (name != image->id || image->tags.empty());
+    if (!ours) continue;
+    const absl::Status removed = co_await client.RemoveImage(name);
+    if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
+  }
 }
 
 Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,

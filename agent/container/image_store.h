@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
@@ -47,6 +48,14 @@ class ImageStore {
   Task<absl::Status> Build(v1::TargetSpec target, docker::BodySource context,
                            docker::EngineClient builder, docker::EngineClient::TextSink progress);
 
+  // The image with this id gets the target's tag, if it is here and was made of what the target is
+  // made of. NotFound: it is not here. FailedPrecondition: it was made of something else.
+  Task<absl::Status> Adopt(v1::TargetSpec target, std::string id);
+  // Loads the archive of one image and adopts it. FailedPrecondition: it held another image than
+  // the one with this id, or one that was made of something else; what it brought is removed.
+  Task<absl::Status> Load(v1::TargetSpec target, std::string id, docker::BodySource archive,
+                          docker::EngineClient loader);
+
   // What the target says of itself, asked in a container without a network, once for each image.
   Task<absl::StatusOr<v1::TargetFacts>> Facts(v1::TargetSpec target, docker::ImageInfo image,
                                               v1::ContainerOptions limits,
@@ -63,6 +72,8 @@ class ImageStore {
   static constexpr size_t kMaxKnownFacts = 256;
   static constexpr size_t kMaxBuilds = 4;
 
+  // What no container uses and has no name but those of `loaded`.
+  static Task<> RemoveLoaded(docker::EngineClient client, std::vector<std::string> loaded);
   Task<absl::StatusOr<std::string>> BuildNetwork(docker::EngineClient::TextSink progress);
 
   const std::shared_ptr<ContainerHost> host_;

@@ -12,11 +12,6 @@ namespace {
 
 constexpr size_t kShownBytes = 200;
 
-absl::Status Wrong(std::string_view path, std::string_view what) {
-  return absl::InvalidArgumentError(
-      fmt::format("a target's folder: '{}' {}", path.substr(0, kShownBytes), what));
-}
-
 // A text field of a head: up to its first NUL.
 std::string Text(std::string_view head, size_t at, size_t size) {
   const std::string_view field = head.substr(at, size);
@@ -60,10 +55,23 @@ bool IsPlainPath(std::string_view path) {
 
 }  // namespace
 
+absl::Status ContextCheck::Wrong(std::string_view path, std::string_view what) const {
+  return absl::InvalidArgumentError(
+      fmt::format("{}: '{}' {}", subject_, path.substr(0, kShownBytes), what));
+}
+
+const std::string* ContextCheck::Kept(const std::string& path) const {
+  const auto found = kept_.find(path);
+  return found != kept_.end() && found->second.came ? &found->second.content : nullptr;
+}
+
 absl::Status ContextCheck::Feed(std::string_view bytes) {
   while (!bytes.empty()) {
     if (skip_ > 0) {
       const uint64_t n = std::min<uint64_t>(skip_, bytes.size());
+      const uint64_t kept = std::min(n, keep_left_);
+      if (kept > 0) keeping_->content.append(bytes.substr(0, kept));
+      keep_left_ -= kept;
       skip_ -= n;
       bytes.remove_prefix(n);
       continue;
@@ -89,7 +97,7 @@ absl::Status ContextCheck::Feed(std::string_view bytes) {
 
 absl::Status ContextCheck::End() const {
   if (part_ == Part::kAfterEnd && block_.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("a target's folder: the archive is cut short");
+  return absl::InvalidArgumentError(subject_ + ": the archive is cut short");
 }
 
 absl::Status ContextCheck::OnHead() {
@@ -112,7 +120,7 @@ absl::Status ContextCheck::OnHead() {
   // With pax records, so that they cannot come without end.
   if (++entries_ > 2 * kMaxContextEntries) {
     return absl::ResourceExhaustedError(
-        fmt::format("a target's folder: more than {} entries", kMaxContextEntries));
+        fmt::format("{}: more than {} entries", subject_, kMaxContextEntries));
   }
   if (type == 'x') {
     if (*size == 0 || *size > kMaxPaxBytes) return Wrong(path, "is too long");
@@ -124,9 +132,20 @@ absl::Status ContextCheck::OnHead() {
   }
   next_path_.clear();
   next_link_.clear();
-  if (type != '0' && *size != 0) return Wrong(path, "has content and is no file");
-  skip_ = (*size + kBlock - 1) / kBlock * kBlock;
+  if (absl::Status s = OnContent(type, path, *size); !s.ok()) return s;
   return OnEntry(type, std::move(path), link);
+}
+
+absl::Status ContextCheck::OnContent(char type, const std::string& path, uint64_t size) {
+  if (type != '0' && size != 0) return Wrong(path, "has content and is no file");
+  skip_ = (size + kBlock - 1) / kBlock * kBlock;
+  const auto wanted = type == '0' ? kept_.find(path) : kept_.end();
+  if (wanted == kept_.end()) return absl::OkStatus();
+  if (size > wanted->second.max_bytes) return Wrong(path, "is too large");
+  keeping_ = &wanted->second;
+  keeping_->came = true;
+  keep_left_ = size;
+  return absl::OkStatus();
 }
 
 // "LENGTH KEY=VALUE\n", of two keys only: any other could change what an unpacker makes of it.
@@ -191,9 +210,9 @@ absl::Status ContextCheck::CheckBounds() const {
   if (paths_.size() <= kMaxContextEntries && path_bytes_ <= kMaxContextPathsBytes) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(
-      fmt::format("a target's folder: more than {} entries, or {} MiB of paths", kMaxContextEntries,
-                  kMaxContextPathsBytes >> 20));
+  return absl::ResourceExhaustedError(fmt::format("{}: more than {} entries, or {} MiB of paths",
+                                                  subject_, kMaxContextEntries,
+                                                  kMaxContextPathsBytes >> 20));
 }
 
 // From the deepest one up, as far as they are new: those above a folder that is known are known too.

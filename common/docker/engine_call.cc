@@ -214,6 +214,38 @@ Task<absl::Status> PerformStreaming(EnginePort port, EngineCall call,
   co_return co_await ReadBody(*connection, parser, sink);
 }
 
+struct EngineBody::State {
+  ConnectionPtr connection;
+  Parser parser;
+};
+
+Task<absl::StatusOr<EngineBody>> PerformReading(EnginePort port, EngineCall call) {
+  EngineBody body;
+  body.state_ = std::make_shared<EngineBody::State>();
+  absl::StatusOr<ConnectionPtr> connection =
+      co_await Exchange(std::move(port), std::move(call), false, body.state_->parser);
+  if (!connection.ok()) co_return connection.status();
+  body.state_->connection = *std::move(connection);
+  co_return body;
+}
+
+Task<absl::StatusOr<std::string>> EngineBody::ReadFrom(std::shared_ptr<State> state) {
+  std::string piece(kBodyPieceBytes, '\0');
+  size_t filled = 0;
+  Parser& parser = state->parser;
+  while (filled < piece.size() && !parser.is_done()) {
+    parser.get().body().data = piece.data() + filled;
+    parser.get().body().size = piece.size() - filled;
+    auto [error, n] = co_await http::async_read_some(state->connection->socket(),
+                                                     state->connection->buffer(), parser, kAsTuple);
+    if (error == http::error::need_buffer) error = {};
+    if (error) co_return state->connection->Explain(error);
+    filled = piece.size() - parser.get().body().size;
+  }
+  piece.resize(filled);
+  co_return piece;
+}
+
 Task<absl::StatusOr<ConnectionPtr>> Hijack(EnginePort port, EngineCall call) {
   Parser parser;
   absl::StatusOr<ConnectionPtr> connection =

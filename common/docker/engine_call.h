@@ -46,6 +46,27 @@ Task<absl::StatusOr<EngineReply>> Perform(EnginePort port, EngineCall call);
 Task<absl::Status> PerformStreaming(EnginePort port, EngineCall call,
                                     std::function<void(std::string_view bytes)> sink);
 
+// Of an answer's body that is read piece by piece.
+inline constexpr size_t kBodyPieceBytes = 256 << 10;
+
+// The body of an answer, taken from the Engine no faster than it is read. A handle; the connection
+// is closed with the last one. On the loop.
+class EngineBody {
+ public:
+  // What comes next, at most kBodyPieceBytes; empty at the end. One read at a time.
+  Task<absl::StatusOr<std::string>> Read() { return ReadFrom(state_); }
+
+ private:
+  friend Task<absl::StatusOr<EngineBody>> PerformReading(EnginePort port, EngineCall call);
+  struct State;
+  static Task<absl::StatusOr<std::string>> ReadFrom(std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state_;
+};
+
+// Sends the call and takes the head of its answer. The call's deadline holds for the reading too.
+Task<absl::StatusOr<EngineBody>> PerformReading(EnginePort port, EngineCall call);
+
 // Sends the call and takes the connection over after the answer's head.
 Task<absl::StatusOr<std::shared_ptr<EngineConnection>>> Hijack(EnginePort port, EngineCall call);
 

@@ -65,10 +65,13 @@ class EngineClient {
   // build that is cut off (deadline, CancelAll) leaves no image behind that has a tag.
   Task<absl::StatusOr<std::string>> BuildImage(BuildRequest request, TextSink progress);
   // `docker load` and `docker import`: an archive of images, or of one root file system. `changes`
-  // are lines of a Dockerfile ("ENTRYPOINT [...]"). Import returns the image's id.
-  Task<absl::Status> LoadImages(BodySource archive);
+  // are lines of a Dockerfile ("ENTRYPOINT [...]"). Load returns what the Engine says that it has
+  // loaded, references and ids of images without one; import returns the image's id.
+  Task<absl::StatusOr<std::vector<std::string>>> LoadImages(BodySource archive);
   Task<absl::StatusOr<std::string>> ImportImage(BodySource root, std::string repository,
                                                 std::string tag, std::vector<std::string> changes);
+  // `docker save`. By its id the archive holds no name for the image, and a load sets none.
+  Task<absl::StatusOr<EngineBody>> ExportImage(std::string reference);
   Task<absl::StatusOr<ImageInfo>> InspectImage(std::string reference);
   Task<absl::Status> TagImage(std::string reference, std::string repository, std::string tag);
   // FailedPrecondition: a container uses it.

@@ -16,6 +16,8 @@ using boost::beast::http::verb;
 constexpr size_t kMaxProgressLineBytes = 16 << 10;
 // Of a failed build's output, shown with its error.
 constexpr size_t kEvidenceLines = 20;
+// That one archive can be said to have held.
+constexpr size_t kMaxLoadedImages = 1'000;
 
 // What a build, load or import tells in its lines.
 class LineCollector {
@@ -67,6 +69,14 @@ Task<absl::StatusOr<std::string>> StreamLines(EnginePort port, EngineCall call,
   co_return collector.image_id();
 }
 
+// "Loaded image: REFERENCE" or "Loaded image ID: ID"; else empty.
+std::string LoadedImage(std::string_view line) {
+  for (const std::string_view words : {"Loaded image: ", "Loaded image ID: "}) {
+    if (line.starts_with(words)) return std::string(line.substr(words.size()));
+  }
+  return {};
+}
+
 std::string LimitsQuery(const BuildLimits& limits) {
   constexpr uint64_t kPeriodUs = 100'000;
   constexpr uint64_t kPermille = 1'000;
@@ -109,7 +119,7 @@ Task<absl::StatusOr<std::string>> EngineClient::BuildImage(BuildRequest request,
   co_return id;
 }
 
-Task<absl::Status> EngineClient::LoadImages(BodySource archive) {
+Task<absl::StatusOr<std::vector<std::string>>> EngineClient::LoadImages(BodySource archive) {
   absl::StatusOr<std::string> prefix = co_await Prefix();
   if (!prefix.ok()) co_return prefix.status();
   EngineCall call;
@@ -118,8 +128,25 @@ Task<absl::Status> EngineClient::LoadImages(BodySource archive) {
   call.deadline = deadlines_.build;
   call.target = *prefix + "/images/load?quiet=1";
   call.tar = std::move(archive);
-  const absl::StatusOr<std::string> done = co_await StreamLines(port_, std::move(call), nullptr);
-  co_return done.status();
+  std::vector<std::string> loaded;
+  TextSink on_line = [&loaded](std::string_view line) {
+    const std::string name = LoadedImage(line);
+    if (!name.empty() && loaded.size() < kMaxLoadedImages) loaded.push_back(name);
+  };
+  const absl::StatusOr<std::string> done =
+      co_await StreamLines(port_, std::move(call), std::move(on_line));
+  if (!done.ok()) co_return done.status();
+  co_return loaded;
+}
+
+Task<absl::StatusOr<EngineBody>> EngineClient::ExportImage(std::string reference) {
+  absl::StatusOr<std::string> prefix = co_await Prefix();
+  if (!prefix.ok()) co_return prefix.status();
+  EngineCall call;
+  call.what = fmt::format("exporting image {}", reference);
+  call.deadline = deadlines_.build;
+  call.target = fmt::format("{}/images/{}/get", *prefix, ReferencePath(reference));
+  co_return co_await PerformReading(port_, std::move(call));
 }
 
 Task<absl::StatusOr<std::string>> EngineClient::ImportImage(BodySource root, std::string repository,

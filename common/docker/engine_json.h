@@ -31,6 +31,8 @@ struct ImageInfo {
   std::vector<std::string> entrypoint;
   std::vector<std::string> arguments;  // "Cmd"
   Labels labels;
+  std::vector<std::string> tags;  // "repository:tag"
+  uint64_t bytes = 0;             // of all its layers
 };
 
 struct ImageSummary {

@@ -82,6 +82,11 @@ void LogBuildBegins(const std::string& agent, const std::string& target) {
            fmt::format("agent {} builds target {}", agent, target));
 }
 
+void LogImageSent(const std::string& agent, const std::string& target) {
+  LogEvent(level::info, "image_sent", {{"agent", agent}, {"target", target}},
+           fmt::format("agent {} gets the image of target {} from another agent", agent, target));
+}
+
 void LogPrepared(const std::string& agent, const std::string& target,
                  const v1::TargetFacts& facts) {
   LogEvent(level::info, "target_ready",

@@ -27,6 +27,8 @@ void LogAgentLost(const std::string& agent);
 // The target crashed, or the run cannot go on there for another reason.
 void LogAgentFailed(const std::string& agent, const absl::Status& why, const v1::Failed& last);
 void LogBuildBegins(const std::string& agent, const std::string& target);
+// It gets the image that another agent has.
+void LogImageSent(const std::string& agent, const std::string& target);
 void LogPrepared(const std::string& agent, const std::string& target, const v1::TargetFacts& facts);
 
 // What ends the program with an error, whatever the level of the log.

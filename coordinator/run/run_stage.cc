@@ -122,14 +122,13 @@ Task<absl::Status> RunStage::Prepare() {
   }
   preparing_.clear();
   for (const AgentEndpoint& agent : agents_) preparing_.emplace_back().name = agent.shown();
-  PrepareLimits limits;
-  limits.connect = local_agent_ ? options_.connect_timeout : kSecondConnect;
-  PrepareEvents events;
-  events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
-  events.stopped = events_.stopped;
-  const auto results =
-      co_await PrepareAll(loop_, agents_, *std::move(plan), limits, std::move(events));
-  co_return JudgePrepared(results);
+  FleetCall call{loop_, agents_, *std::move(plan), identity_.folder, {}, {}};
+  call.limits.connect = local_agent_ ? options_.connect_timeout : kSecondConnect;
+  call.events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
+  call.events.stopped = events_.stopped;
+  const FleetPrepared prepared = co_await PrepareFleet(call);
+  if (!prepared.one_image.ok()) co_return prepared.one_image;
+  co_return JudgePrepared(prepared.agents);
 }
 
 absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results) {
@@ -174,6 +173,11 @@ void RunStage::ShowPrepare(size_t agent, const v1::PrepareProgress& progress) {
     events_.say(fmt::format("Building {} on {}; the first time takes minutes.",
                             options_.target.name, row.name));
     LogBuildBegins(row.name, options_.target.name);
+  }
+  if (progress.send_image()) {
+    events_.say(fmt::format("Agent {} gets the image of {} from another one.", row.name,
+                            options_.target.name));
+    LogImageSent(row.name, options_.target.name);
   }
   if (progress.ready()) LogPrepared(row.name, options_.target.name, progress.facts());
   spdlog::debug("agent {}: {}", row.name, progress.message());

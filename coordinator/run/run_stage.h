@@ -12,7 +12,7 @@
 #include "coordinator/cli/options.h"
 #include "coordinator/run/list_loader.h"
 #include "coordinator/run/placement.h"
-#include "coordinator/run/prepare_target.h"
+#include "coordinator/run/prepare_fleet.h"
 #include "coordinator/run/resume_state.h"
 #include "coordinator/run/run_report.h"
 #include "coordinator/run/run_setup.h"

@@ -95,7 +95,8 @@ TEST_F(EngineTroubleTest, EveryCallOnASilentEngineEndsByItsDeadline) {
   results.push_back(Get(client.Version()).status());
   results.push_back(Get(client.Info()).status());
   results.push_back(Get(client.BuildImage(std::move(build), nullptr)).status());
-  results.push_back(Get(client.LoadImages(BodyFromString("bytes"))));
+  results.push_back(Get(client.LoadImages(BodyFromString("bytes"))).status());
+  results.push_back(Get(client.ExportImage("x")).status());
   results.push_back(Get(client.ImportImage(BodyFromString("bytes"), "r", "t", {})).status());
   results.push_back(Get(client.InspectImage("x")).status());
   results.push_back(Get(client.TagImage("x", "r", "t")));

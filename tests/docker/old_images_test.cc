@@ -86,7 +86,7 @@ class OldImagesTest : public ::testing::Test {
     if (test::EngineSocket().empty()) GTEST_SKIP() << test::kNoEngine;
     for (int day = 1; day <= 6; ++day) {
       const absl::Status loaded =
-          Get(client_.LoadImages(BodyFromString(OldImage(Reference(day), day))));
+          Get(client_.LoadImages(BodyFromString(OldImage(Reference(day), day)))).status();
       ASSERT_TRUE(loaded.ok()) << loaded;
     }
   }

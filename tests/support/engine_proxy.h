@@ -47,6 +47,13 @@ class EngineProxy {
   // comes. Before the first of them.
   void KeepAnswersTo(std::string words) { unanswered_ = std::move(words); }
 
+  // As if this Engine had no image until one is loaded by way of this proxy. Before the first call.
+  void HideImagesUntilOneIsLoaded() { hides_images_ = true; }
+  int loads() {
+    const std::lock_guard lock(mutex_);
+    return loads_;
+  }
+
   // The connections whose request holds these words. How many there were.
   size_t Cut(std::string_view words) {
     const std::lock_guard lock(mutex_);
@@ -107,7 +114,17 @@ class EngineProxy {
     }
     if (from == pair.client && pair.request.size() < kRequestBytes) {
       const std::lock_guard lock(mutex_);
+      const bool first = pair.request.empty();
       pair.request += got.substr(0, kRequestBytes);
+      const std::string line = pair.request.substr(0, pair.request.find('\r'));
+      if (first && line.find("/images/load") != std::string::npos) ++loads_;
+      if (hides_images_ && loads_ == 0 && line.find("/images/") != std::string::npos) {
+        constexpr std::string_view kNone =
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 27\r\nConnection: close\r\n\r\n"
+            "{\"message\":\"No such image\"}";
+        send(pair.client, kNone.data(), kNone.size(), MSG_NOSIGNAL);
+        return false;
+      }
     }
     return send(to, got.data(), got.size(), MSG_NOSIGNAL) == n;
   }
@@ -131,6 +148,8 @@ class EngineProxy {
 
   const std::string engine_;
   std::string unanswered_;
+  bool hides_images_ = false;
+  int loads_ = 0;
   int listener_ = -1;
   std::thread accepting_;
   std::mutex mutex_;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace fetchbench {
+
+// A file without a name: whatever happens, nothing is left of it. Calls may block on the disk. Not
+// thread-safe.
+class TemporaryFile {
+ public:
+  // `what` is in it, for error texts ("an image's archive").
+  static absl::StatusOr<TemporaryFile> Make(const std::string& folder, std::string what);
+
+  TemporaryFile() = default;
+  TemporaryFile(TemporaryFile&& other) noexcept;
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept;
+  ~TemporaryFile();
+
+  absl::Status Append(std::string_view bytes);
+  // At most `most` bytes from `at` on; empty at the end.
+  absl::StatusOr<std::string> Read(uint64_t at, size_t most) const;
+
+  uint64_t size() const { return size_; }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  std::string what_;
+};
+
+}  // namespace fetchbench

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/net.h"
+#include "common/temporary_file.h"
+#include "coordinator/run/image_plan.h"
+#include "coordinator/run/prepare_call.h"
+
+namespace fetchbench::coordinator {
+
+// Below what a slow link takes within a write's deadline, several at once.
+inline constexpr size_t kImagePieceBytes = size_t{256} << 10;
+
+// "image from agent a: 12 of 55 MB"; without an end when `of_bytes` is 0. Pure.
+std::string TransferText(const std::string& from, uint64_t bytes, uint64_t of_bytes);
+
+struct ImageArchive {
+  TemporaryFile file;
+  std::string from;  // the agent that handed it out
+};
+
+// Fetches the image of one architecture from an agent that has it, once, when somebody needs it.
+// On the loop; must outlive its calls.
+class ImageCourier {
+ public:
+  ImageCourier(const FleetCall& call, ImagePlan& plan) : call_(call), plan_(plan) {}
+
+  // The archive, for agent `receiver`, which is told meanwhile how far it is. FailedPrecondition:
+  // no agent hands it out. Cancelled: the user gave up.
+  Task<absl::StatusOr<std::shared_ptr<const ImageArchive>>> Get(size_t receiver);
+
+  // Somebody needed it, and no agent handed it out.
+  bool lost() const { return done_ && archive_ == nullptr; }
+
+ private:
+  Task<> FetchFromAny();
+  Task<absl::Status> Fetch(size_t holder, ImageArchive& archive);
+
+  const FleetCall& call_;
+  ImagePlan& plan_;
+  std::shared_ptr<const ImageArchive> archive_;
+  absl::Status trouble_;
+  std::string progress_;
+  bool begun_ = false;
+  bool done_ = false;
+};
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/net.h"
+#include "coordinator/run/prepare_call.h"
+#include "fetchbench/v1/agent.pb.h"
+
+namespace fetchbench::coordinator {
+
+struct FleetPrepared {
+  // In the order of the endpoints. Unavailable: the agent could not be reached.
+  std::vector<absl::StatusOr<v1::TargetFacts>> agents;
+  // FailedPrecondition: two that are ready, of one architecture, have different images; names both.
+  absl::Status one_image;
+};
+
+// Makes the target ready on all agents at once. An image is built by one agent of each
+// architecture, unless one has it, and goes from there to those that lack it. `call` outlives it.
+Task<FleetPrepared> PrepareFleet(const FleetCall& call);
+
+}  // namespace fetchbench::coordinator

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "common/grpc_options.h"
+#include "fetchbench/v1/agent.grpc.pb.h"
+
+namespace fetchbench::test {
+
+// What a FakeImageAgent has for an Engine; several may share one. Its mutex guards all.
+struct FakeEngine {
+  std::mutex mutex;
+  std::string image_id;  // empty: it has no image
+};
+
+struct FakeImageScript {
+  std::string architecture = "x86_64";
+  std::string builds{};          // the id of what it builds; empty: its builds fail
+  int export_pieces = 3;         // of what it hands out
+  int export_breaks_after = -1;  // pieces; -1: never
+  bool refuse_load = false;      // what is sent to it is not taken
+  std::string tells{};           // the id that it says to have in the end; empty: the truth
+};
+
+// An agent that has, builds, hands out and takes images, which are nothing but their ids. A real
+// gRPC server. Thread-safe.
+class FakeImageAgent final : public v1::Agent::Service {
+ public:
+  FakeImageAgent(FakeImageScript script, std::shared_ptr<FakeEngine> engine)
+      : script_(std::move(script)), engine_(std::move(engine)) {
+    grpc::ServerBuilder builder;
+    ApplyServerOptions(builder);
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = fmt::format("127.0.0.1:{}", port);
+  }
+  ~FakeImageAgent() override { End(); }
+
+  // It is gone.
+  void End() {
+    if (!server_) return;
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
+    server_->Wait();
+    server_.reset();
+  }
+
+  const std::string& address() const { return address_; }
+  int builds() const { return Locked(builds_); }
+  int exports() const { return Locked(exports_); }
+  int loads() const { return Locked(loads_); }
+  std::string image() const { return Locked(engine_->image_id); }
+
+  grpc::Status Prepare(
+      grpc::ServerContext* /*context*/,
+      grpc::ServerReaderWriter<v1::PrepareProgress, v1::PrepareRequest>* stream) override {
+    v1::PrepareRequest request;
+    if (!stream->Read(&request)) return grpc::Status::CANCELLED;
+    const v1::PrepareStart start = request.start();
+    v1::PrepareProgress last;
+    if (start.look()) {
+      last.mutable_found()->set_architecture(script_.architecture);
+      last.mutable_found()->set_image_id(image());
+      stream->Write(last);
+      return grpc::Status::OK;
+    }
+    const grpc::Status there =
+        start.image_id().empty() ? Build(*stream) : Take(*stream, start.image_id());
+    if (!there.ok()) return there;
+    last.set_ready(true);
+    last.mutable_facts()->set_name(start.target().name());
+    last.mutable_facts()->set_image_digest(script_.tells.empty() ? image() : script_.tells);
+    stream->Write(last);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ExportImage(
+      grpc::ServerContext* /*context*/,
+      grpc::ServerReaderWriter<v1::ImagePiece, v1::ExportImageRequest>* stream) override {
+    v1::ExportImageRequest request;
+    if (!stream->Read(&request)) return grpc::Status::CANCELLED;
+    const std::lock_guard lock(engine_->mutex);
+    ++exports_;
+    for (int i = 0; i < script_.export_pieces; ++i) {
+      if (i == script_.export_breaks_after) return {grpc::StatusCode::UNAVAILABLE, "it broke"};
+      v1::ImagePiece piece;
+      piece.set_data(std::string(i == 0 ? "" : "and ") + engine_->image_id + "\n");
+      stream->Write(piece);
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  using PrepareCall = grpc::ServerReaderWriter<v1::PrepareProgress, v1::PrepareRequest>;
+
+  template <typename T>
+  T Locked(const T& value) const {
+    const std::lock_guard lock(engine_->mutex);
+    return value;
+  }
+
+  grpc::Status Build(PrepareCall& stream) {
+    if (!image().empty()) return grpc::Status::OK;
+    v1::PrepareProgress wanted;
+    wanted.set_send_context(true);
+    stream.Write(wanted);
+    v1::PrepareRequest piece;
+    while (stream.Read(&piece)) {
+    }
+    const std::lock_guard lock(engine_->mutex);
+    ++builds_;
+    if (script_.builds.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "a step failed"};
+    engine_->image_id = script_.builds;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Take(PrepareCall& stream, const std::string& id) {
+    if (image() == id) return grpc::Status::OK;
+    v1::PrepareProgress wanted;
+    wanted.set_send_image(true);
+    stream.Write(wanted);
+    std::string archive;
+    v1::PrepareRequest piece;
+    while (stream.Read(&piece)) archive += piece.image();
+    const std::lock_guard lock(engine_->mutex);
+    ++loads_;
+    const bool whole = archive.starts_with(id + "\n") && archive.ends_with("and " + id + "\n");
+    if (script_.refuse_load || !whole) return {grpc::StatusCode::INVALID_ARGUMENT, "not taken"};
+    engine_->image_id = id;
+    return grpc::Status::OK;
+  }
+
+  const FakeImageScript script_;
+  const std::shared_ptr<FakeEngine> engine_;
+  std::string address_;
+  int builds_ = 0;
+  int exports_ = 0;
+  int loads_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace fetchbench::test
