@@ -182,7 +182,9 @@ Task<Groups> LookAround(const FleetCall& call, std::vector<Facts>& results) {
   co_await AllOf(call.loop, std::move(tasks));
   Groups groups;
   for (std::optional<ImageSighting>& s : sightings) {
-    if (s) groups[s->architecture].push_back(*std::move(s));
+    if (!s) continue;
+    std::vector<ImageSighting>& group = groups[s->architecture];
+    group.push_back(*std::move(s));
   }
   co_return groups;
 }

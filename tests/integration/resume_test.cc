@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <boost/json.hpp>
 #include <chrono>
 #include <filesystem>
 #include <random>
@@ -63,6 +64,12 @@ class ResumeTest : public RunFixture {
         "|| count(*) AS line FROM records GROUP BY outcome, status ORDER BY outcome, status)");
   }
 
+  // What a program says of itself when it is ready.
+  static std::string Told(Program& program, const char* what) {
+    EXPECT_TRUE(program.WaitForOutput("}\n")) << program.error();
+    return std::string(boost::json::parse(program.output()).at(what).as_string());
+  }
+
   std::string CountsOfUndisturbedRun(const std::string& list) const {
     const auto run = Run(list, {"--concurrency", "20"});
     EXPECT_EQ(exit_, 0) << run->error();
@@ -102,13 +109,23 @@ TEST_F(ResumeTest, ARunKilledAtAnyMomentComesToTheSame) {
 }
 
 TEST_F(ResumeTest, InterruptedWhileItTakesStockItCanBeResumedAgain) {
-  const std::string list = Mixed(2000);
-  auto run = Begin(list, {"--concurrency", "2", "--format", "plain"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  std::this_thread::sleep_for(milliseconds(300));
+  // Enough records that reading them takes longer than a signal.
+  constexpr int kUrls = 20'000;
+  std::string list;
+  for (int i = 0; i < kUrls; ++i) list += "http://h" + std::to_string(i) + ".example/\n";
+  // Those of the user: there is nothing to start that would notice it.
+  Program origin({Bin("fetchbench-origin"), "--profile", "fast", "--exit-with-parent"});
+  Program agent({Bin("fetchbench-agent"), "--listen", "127.0.0.1:0", "--exit-with-parent"});
+  const std::string control = Told(origin, "control").substr(std::string("http://").size());
+  folder_.Write("list", list);
+  auto run = std::make_unique<Program>(std::vector<std::string>{
+      Bin("fetchbench-coordinator"), "run", "native", "--urls", folder_.File("list"), "--origin",
+      control, "--agents", Told(agent, "listen"), "--out", Out(), "--concurrency", "50", "--format",
+      "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h8000.example")) << run->error();
   run->Signal(SIGKILL);
   run->WaitForExit();
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 3; ++round) {
     Program resumed(
         {Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain"});
     // Said before the records are read.
@@ -119,7 +136,7 @@ TEST_F(ResumeTest, InterruptedWhileItTakesStockItCanBeResumedAgain) {
   const auto resumed = Resume();
   EXPECT_EQ(exit_, 0) << resumed->error();
   ExpectBalanced();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "2000");
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), std::to_string(kUrls));
 }
 
 TEST_F(ResumeTest, WhatWasCommittedIsNotFetchedAgain) {
