@@ -215,8 +215,8 @@ absl::Status ContextCheck::CheckBounds() const {
                                                   kMaxContextPathsBytes >> 20));
 }
 
-// From the deepest one up, as far as they are new: those above a folder that is known are known too.
-// An archive may name one deep folder as often as it has entries.
+// From the deepest one up, as far as they are new: those above a folder that is known are known
+// too. An archive may name one deep folder as often as it has entries.
 absl::Status ContextCheck::AddFoldersAbove(const std::string& path) {
   for (size_t slash = path.rfind('/'); slash != std::string::npos;
        slash = path.rfind('/', slash - 1)) {
