@@ -154,11 +154,18 @@ std::string WhyNotByTls(int fd, const Credentials& credentials) {
   return fmt::format("the TLS handshake failed: {}", text == nullptr ? "it hung up" : text);
 }
 
-// The same for an agent that is dialled in plaintext.
+// The same for an agent that is dialled in plaintext. We speak as a client would (RFC 9113, 3.4):
+// one that waits for a TLS handshake then answers with an alert or hangs up, and only one that
+// hangs says nothing.
 std::string WhyNotInPlaintext(int fd) {
+  constexpr std::string_view kPreface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+  constexpr char kTlsAlert =
+      21;  // RFC 8446, 5.1; a frame of HTTP/2 that begins so would have 1.3 MB
+  send(fd, kPreface.data(), kPreface.size(), MSG_NOSIGNAL);  // what went wrong, recv says
   char first = 0;
+  errno = 0;
   const ssize_t received = recv(fd, &first, 1, 0);
-  if (received == 1) return {};
+  if (received == 1 && first != kTlsAlert) return {};
   if (received < 0 && IsTimeout(errno)) return WhySilent();
   return "it takes no plaintext: if it was started with --credentials, name an operator's with "
          "--credentials DIR";

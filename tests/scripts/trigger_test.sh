@@ -65,8 +65,9 @@ test_one_that_nobody_reaped_is_over() {
   stand_in
   mkdir -p out
   touch out/results.log
-  # A parent that asks for nothing.
-  bash -c 'sleep 0 & echo $! >dead; exec sleep 20' &
+  # A parent that asks for nothing, from when it is no shell any more; before that its child must not end.
+  # shellcheck disable=SC2016  # for the inner shell
+  bash -c '(until [[ $(<"/proc/$$/comm") == sleep ]]; do sleep 0.05; done) & echo $! >dead; exec sleep 20' &
   wait_for 'a child' test -s dead
   local dead
   dead=$(<dead)
