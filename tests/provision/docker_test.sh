@@ -41,6 +41,10 @@ say "a target in a container"
 scripted_target
 start_origin --dns-port 53 --http-port 80 --https-port 443
 for ((i = 0; i < 200; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
+if (run_scripted) 2>/dev/null; then fail "the rules of the host let a container reach a web that they were not told of"; fi
+expect_contains 'what to do' FETCHBENCH_GUARD_ORIGINS "$(<"$work/said")"
+on_host host-1 "echo FETCHBENCH_GUARD_ORIGINS=${control%:*} | sudo tee -a /etc/default/fetchbench-guard >/dev/null &&
+  sudo systemctl reload fetchbench-guard"
 run_scripted
 
 say "an image that was built here, on the host"
@@ -64,7 +68,7 @@ expect_equal 'cgroups after a restart' '' "$(left_cgroups)"
 
 say "without Docker afterwards"
 provision --no-docker host-1 || fail "$(<"$work/said")"
-expect_equal 'hosts changed' 1 "$(lines_that '^host-1: changed \(service\)')"
+expect_equal 'hosts changed' 1 "$(lines_that '^host-1: changed \(service, inventory\)')"
 # shellcheck disable=SC2016 # it is expanded there
 expect_equal 'groups of the agent' 1 \
   "$(on_host host-1 'sed -n "s/^Groups://p" "/proc/$(pidof fetchbench-agent)/status"' | wc -w)"
