@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/docker/context_tar.h"
 #include "common/docker/tar_writer.h"
 #include "tests/support/temp_folder.h"
@@ -169,11 +170,12 @@ TEST(ContextCheckTest, OneDeepFolderMayBeNamedManyTimes) {
 TEST(ContextCheckTest, NothingIsBelowAFileHoweverDeep) {
   for (const char type : {'0', '2'}) {
     const std::string no_folder = Raw(type, "a/b", "c");
-    EXPECT_TRUE(absl::IsInvalidArgument(Check(no_folder + Raw('0', "a/b/c") + kEnd)));
-    EXPECT_TRUE(absl::IsInvalidArgument(Check(no_folder + Raw('0', "a/b/c/d/e") + kEnd)));
-    EXPECT_TRUE(absl::IsInvalidArgument(Check(no_folder + Raw('5', "a/b/c/d") + kEnd)));
-    EXPECT_TRUE(absl::IsInvalidArgument(Check(Raw('0', "a/b/c/d") + no_folder + kEnd)));
-    EXPECT_TRUE(Check(no_folder + Raw('0', "a/c/d") + kEnd).ok());
+    EXPECT_TRUE(absl::IsInvalidArgument(Check(absl::StrCat(no_folder, Raw('0', "a/b/c"), kEnd))));
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(Check(absl::StrCat(no_folder, Raw('0', "a/b/c/d/e"), kEnd))));
+    EXPECT_TRUE(absl::IsInvalidArgument(Check(absl::StrCat(no_folder, Raw('5', "a/b/c/d"), kEnd))));
+    EXPECT_TRUE(absl::IsInvalidArgument(Check(absl::StrCat(Raw('0', "a/b/c/d"), no_folder, kEnd))));
+    EXPECT_TRUE(Check(absl::StrCat(no_folder, Raw('0', "a/c/d"), kEnd)).ok());
   }
 }
 
