@@ -24,6 +24,7 @@
 #include "common/grpc_log.h"
 #include "common/grpc_tls.h"
 #include "common/log.h"
+#include "common/process_logger.h"
 #include "common/standard_streams.h"
 
 namespace fetchbench::agent {
@@ -104,8 +105,9 @@ sigset_t StopSignals() {
 void WatchStop(sigset_t signals) {
   const timespec patience{kStopSeconds, 0};
   const bool again = sigtimedwait(&signals, nullptr, &patience) > 0;
-  spdlog::error("{}",
-                again ? "second signal: ending at once" : "not stopped in time: ending at once");
+  // Not spdlog's default logger: this may be while main's end takes that apart.
+  ProcessLogger()->error(again ? "second signal: ending at once"
+                               : "not stopped in time: ending at once");
   std::_Exit(kExitInternal);
 }
 

@@ -3,12 +3,15 @@
 #include <grpc/support/log.h>
 #include <spdlog/spdlog.h>
 
+#include "common/process_logger.h"
+
 namespace fetchbench {
 namespace {
 
 template <spdlog::level::level_enum kLevel>
 void Hand(gpr_log_func_args* line) {
-  spdlog::log(kLevel, "grpc: {}", line->message);
+  // Not spdlog's default logger: see there.
+  if (const auto& logger = ProcessLogger()) logger->log(kLevel, "grpc: {}", line->message);
 }
 
 }  // namespace

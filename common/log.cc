@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/harmless_text.h"
+#include "common/process_logger.h"
 #include "common/utf8.h"
 
 namespace fetchbench {
@@ -142,7 +143,18 @@ Outlet& DefaultOutlet() {
   return dynamic_cast<Outlet&>(*spdlog::default_logger_raw()->sinks().at(0));
 }
 
+std::shared_ptr<spdlog::logger> MakeLogger(const std::string& program) {
+  const std::vector<spdlog::sink_ptr> sinks = {
+      std::make_shared<spdlog::sinks::stderr_color_sink_mt>()};
+  return std::make_shared<spdlog::logger>(program, std::make_shared<Outlet>(sinks));
+}
+
 }  // namespace
+
+std::shared_ptr<spdlog::logger>& ProcessLogger() {
+  static auto* const logger = new std::shared_ptr<spdlog::logger>();
+  return *logger;
+}
 
 std::optional<LogFormat> ParseLogFormat(std::string_view word) {
   if (word == "text") return LogFormat::kText;
@@ -162,13 +174,12 @@ absl::Status SetUpLog(const std::string& program, const std::string& level,
   if (!parsed_format) {
     return absl::InvalidArgumentError(fmt::format("log format '{}': use text or json", format));
   }
-  const std::vector<spdlog::sink_ptr> sinks = {
-      std::make_shared<spdlog::sinks::stderr_color_sink_mt>()};
-  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<Outlet>(sinks));
+  std::shared_ptr<spdlog::logger>& logger = ProcessLogger();
+  if (!logger || logger->name() != program) logger = MakeLogger(program);
   logger->set_formatter(MakeLogFormatter(*parsed_format, "%Y-%m-%dT%H:%M:%S.%eZ %n %^%l%$ %v"));
   logger->set_level(parsed);
   logger->flush_on(spdlog::level::info);
-  spdlog::set_default_logger(std::move(logger));
+  spdlog::set_default_logger(logger);
   return absl::OkStatus();
 }
 
