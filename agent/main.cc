@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -104,7 +105,13 @@ sigset_t StopSignals() {
 // Ends the process when stopping takes too long, or at a second signal.
 void WatchStop(sigset_t signals) {
   const timespec patience{kStopSeconds, 0};
-  const bool again = sigtimedwait(&signals, nullptr, &patience) > 0;
+  // A stop and a continuation of the process, or a debugger, interrupt the wait: it begins again
+  // then.
+  int got = 0;
+  do {
+    got = sigtimedwait(&signals, nullptr, &patience);
+  } while (got < 0 && errno == EINTR);
+  const bool again = got > 0;
   // Not spdlog's default logger: this may be while main's end takes that apart.
   ProcessLogger()->error(again ? "second signal: ending at once"
                                : "not stopped in time: ending at once");
