@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/process/fd.h"
+#include "common/fd.h"
 
 namespace fetchbench::agent {
 

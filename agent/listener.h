@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/listen_address.h"
-#include "agent/process/fd.h"
+#include "common/fd.h"
 
 namespace fetchbench::agent {
 

@@ -22,6 +22,12 @@ bool IsLoopbackIpv4(const std::string& host) {
 
 bool IsUnixSocket(std::string_view address) { return address.starts_with(kUnix); }
 
+std::string HostOf(std::string_view address) {
+  std::string_view host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return std::string(host);
+}
+
 bool StaysOnThisMachine(std::string_view address) {
   if (IsUnixSocket(address)) return true;
   const std::string_view host = address.substr(0, address.rfind(':'));

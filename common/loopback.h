@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace fetchbench {
@@ -8,5 +9,7 @@ namespace fetchbench {
 // says: 127.0.0.0/8, [::1], localhost, a Unix socket. Pure.
 bool StaysOnThisMachine(std::string_view address);
 bool IsUnixSocket(std::string_view address);
+// The host of "host:port" or "[ipv6]:port", without the brackets. Pure.
+std::string HostOf(std::string_view address);
 
 }  // namespace fetchbench

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/fd.h"
 
 namespace fetchbench {
 
@@ -17,20 +18,15 @@ class TemporaryFile {
   // `what` is in it, for error texts ("an image's archive").
   static absl::StatusOr<TemporaryFile> Make(const std::string& folder, std::string what);
 
-  TemporaryFile() = default;
-  TemporaryFile(TemporaryFile&& other) noexcept;
-  TemporaryFile& operator=(TemporaryFile&& other) noexcept;
-  ~TemporaryFile();
-
   absl::Status Append(std::string_view bytes);
   // At most `most` bytes from `at` on; empty at the end.
   absl::StatusOr<std::string> Read(uint64_t at, size_t most) const;
 
   uint64_t size() const { return size_; }
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
-  int fd_ = -1;
+  Fd fd_;
   uint64_t size_ = 0;
   std::string what_;
 };

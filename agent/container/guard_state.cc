@@ -14,7 +14,7 @@
 #include <map>
 #include <sstream>
 
-#include "agent/process/fork_exec.h"
+#include "common/fd.h"
 #include "common/status_util.h"
 
 namespace fetchbench::agent {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "agent/process/fd.h"
+#include "agent/process/pipe.h"
 #include "common/net.h"
 
 namespace fetchbench::agent {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "agent/process/fd.h"
+#include "agent/process/pipe.h"
 #include "agent/target_process.h"
 
 namespace fetchbench::agent {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/process/fd.h"
+#include "agent/process/pipe.h"
 #include "agent/text_tail.h"
 #include "common/clock.h"
 #include "common/net.h"

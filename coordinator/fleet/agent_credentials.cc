@@ -36,9 +36,7 @@ absl::Status EquipAgents(const CredentialsFolders& folders, std::vector<AgentEnd
 
 std::string CertificateName(const AgentEndpoint& endpoint) {
   if (!endpoint.name.empty()) return endpoint.name;
-  std::string host = endpoint.address.substr(0, endpoint.address.rfind(':'));
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return host;
+  return HostOf(endpoint.address);
 }
 
 }  // namespace fetchbench::coordinator

@@ -6,7 +6,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "common/fd.h"
 #include "common/loopback.h"
 
 namespace fetchbench::coordinator {
@@ -55,14 +55,13 @@ std::string WhyNotConnected(int error) {
 }
 
 // A connected socket; Unavailable: why there is none.
-absl::StatusOr<int> Dial(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+absl::StatusOr<Fd> Dial(const std::string& address) {
+  const std::string host = HostOf(address);
+  const std::string port = address.substr(address.rfind(':') + 1);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  const int looked_up = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list);
+  const int looked_up = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
   if (looked_up != 0) {
     return absl::UnavailableError(
         fmt::format("no address is known for '{}' ({}): `--agents NAME=ADDRESS` or a line of the "
@@ -72,13 +71,12 @@ absl::StatusOr<int> Dial(const std::string& address) {
   const Addresses found(list, freeaddrinfo);
   int error = 0;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    const int fd = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) continue;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
-    if (connect(fd, one->ai_addr, one->ai_addrlen) == 0) return fd;
+    Fd fd(socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd.valid()) continue;
+    setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    if (connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0) return fd;
     error = errno;
-    close(fd);
   }
   return absl::UnavailableError(WhyNotConnected(error));
 }
@@ -159,8 +157,8 @@ std::string WhyNotByTls(int fd, const Credentials& credentials) {
 // hangs says nothing.
 std::string WhyNotInPlaintext(int fd) {
   constexpr std::string_view kPreface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
-  constexpr char kTlsAlert =
-      21;  // RFC 8446, 5.1; a frame of HTTP/2 that begins so would have 1.3 MB
+  // RFC 8446, 5.1. A frame of HTTP/2 that begins so would have 1.3 MB.
+  constexpr char kTlsAlert = 21;
   send(fd, kPreface.data(), kPreface.size(), MSG_NOSIGNAL);  // what went wrong, recv says
   char first = 0;
   errno = 0;
@@ -186,11 +184,10 @@ absl::Status ExplainRefusal(const absl::Status& status) {
 absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
   if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
   if (absl::Status refusal = ExplainRefusal(status); refusal != status) return refusal;
-  const absl::StatusOr<int> fd = Dial(endpoint.address);
+  const absl::StatusOr<Fd> fd = Dial(endpoint.address);
   if (!fd.ok()) return fd.status();
-  const std::string why =
-      endpoint.credentials ? WhyNotByTls(*fd, *endpoint.credentials) : WhyNotInPlaintext(*fd);
-  close(*fd);
+  const std::string why = endpoint.credentials ? WhyNotByTls(fd->get(), *endpoint.credentials)
+                                               : WhyNotInPlaintext(fd->get());
   ERR_clear_error();
   return why.empty() ? status : absl::UnavailableError(why);
 }

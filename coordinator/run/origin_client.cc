@@ -13,6 +13,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "common/loopback.h"
 #include "common/status_util.h"
 
 namespace fetchbench::coordinator {
@@ -78,11 +79,10 @@ Task<absl::StatusOr<std::vector<Protocol::endpoint>>> Places(net::any_io_executo
     places.emplace_back(net::local::stream_protocol::endpoint(address.substr(kUnix.size())));
     co_return places;
   }
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  const std::string host = HostOf(address);
+  const std::string port = address.substr(address.rfind(':') + 1);
   tcp::resolver resolver(loop);
-  auto [error, found] = co_await resolver.async_resolve(host, address.substr(colon + 1), kAsTuple);
+  auto [error, found] = co_await resolver.async_resolve(host, port, kAsTuple);
   if (error) co_return FromErrorCode(error, "origin " + address);
   for (const auto& place : found) places.emplace_back(place.endpoint());
   co_return places;

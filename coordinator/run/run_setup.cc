@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "common/docker/engine_address.h"
+#include "common/loopback.h"
 #include "coordinator/run/agent_folder.h"
 
 namespace fetchbench::coordinator {
@@ -103,9 +104,6 @@ void SetContainerOptions(const RunOptions& options, const SimulatedWeb* web,
   const bool joins = web != nullptr && web->container != nullptr;
   container.set_network_mode(joins ? web->container->network_mode() : "bridge");
 }
-
-// Of "host:port".
-std::string HostOf(const std::string& place) { return place.substr(0, place.rfind(':')); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "agent/process/fd.h"
+#include "agent/process/pipe.h"
 
 #include <fcntl.h>
 
