@@ -36,6 +36,17 @@ v1::PrepareProgress PrepareWords(std::string message) {
   return progress;
 }
 
+Task<absl::StatusOr<v1::PrepareRequest>> NextPiece(PrepareStream& stream,
+                                                   std::chrono::seconds patience,
+                                                   const char* what) {
+  absl::StatusOr<v1::PrepareRequest> piece =
+      co_await stream.Read(std::chrono::steady_clock::now() + patience);
+  if (absl::IsDeadlineExceeded(piece.status())) {
+    co_return absl::DeadlineExceededError(fmt::format("{} stopped coming", what));
+  }
+  co_return piece;
+}
+
 void EngineWork::OnLine(std::string_view line) {
   if (lines.size() < kMaxWaitingLines) {
     lines.emplace_back(line);

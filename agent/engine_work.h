@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -15,6 +16,14 @@
 namespace fetchbench::agent {
 
 v1::PrepareProgress PrepareWords(std::string message);
+
+// For a message of a Prepare or ExportImage call to come.
+inline constexpr std::chrono::seconds kMessageLimit{30};
+
+// The next piece of `what` that a coordinator sends. OutOfRange: that was all (it half-closed).
+// DeadlineExceeded: it stopped coming.
+Task<absl::StatusOr<v1::PrepareRequest>> NextPiece(PrepareStream& stream,
+                                                   std::chrono::seconds patience, const char* what);
 
 // Something that the Engine does for long, such as a build: one coroutine does it, another hands
 // its output on. On the loop; shared by both.

@@ -20,8 +20,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// For the first message of a Prepare call to come, and for each piece of the target's folder.
-constexpr std::chrono::seconds kMessageLimit{30};
+using Piece = absl::StatusOr<v1::PrepareRequest>;
 
 Task<> RunBuild(std::shared_ptr<EngineWork> work, ImageStore& images, v1::TargetSpec target,
                 docker::BodySource context) {
@@ -36,12 +35,8 @@ Task<absl::StatusOr<docker::BodySource>> ReceiveContext(PrepareStream& stream, u
   absl::StatusOr<ContextFile> file = ContextFile::Open(bytes);
   if (!file.ok()) co_return file.status();
   while (true) {
-    const SteadyTime deadline = steady_clock::now() + kMessageLimit;
-    absl::StatusOr<v1::PrepareRequest> piece = co_await stream.Read(deadline);
-    if (absl::IsOutOfRange(piece.status())) break;  // half-closed
-    if (absl::IsDeadlineExceeded(piece.status())) {
-      co_return absl::DeadlineExceededError("the target's folder stopped coming");
-    }
+    Piece piece = co_await NextPiece(stream, kMessageLimit, "the target's folder");
+    if (absl::IsOutOfRange(piece.status())) break;
     if (!piece.ok()) co_return piece.status();
     if (!piece->has_context()) {
       co_return absl::InvalidArgumentError("Prepare: a piece of the target's folder was expected");
@@ -100,7 +95,7 @@ Task<absl::Status> PrepareImage(PrepareStream& stream, RunKeeper& keeper, net::a
   absl::StatusOr<ImageKey> key = KeyOf(start.target());
   if (!key.ok()) co_return key.status();
   std::string reference = key->Reference();
-  std::function<bool()> stopping = [&keeper] { return keeper.shutting_down(); };
+  std::function<bool()> stopping = keeper.Stopping();
   absl::Status held = co_await images.Hold(reference, stopping);
   if (!held.ok()) co_return held;
   // The one before may have built it.

@@ -68,7 +68,8 @@ class RunKeeper {
   const AgentConfig& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   ContainerLauncher& containers() { return containers_; }
-  bool shutting_down() const { return shutting_down_; }
+  // For what is waited for: whether to give it up. Not to be called when this is gone.
+  std::function<bool()> Stopping() const;
 
  private:
   struct Remains {
@@ -82,8 +83,6 @@ class RunKeeper {
   absl::Status CheckFree(const std::string& run_id) const;
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start);
-  // For what is waited for: whether to give it up.
-  std::function<bool()> Stopping() const;
   Task<> Watch(std::shared_ptr<ActiveRun> run);
   void Drop(const std::shared_ptr<ActiveRun>& run);
 

@@ -22,7 +22,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kMessageLimit{30};
 // For the first piece: another agent has to hand the whole image out before.
 constexpr std::chrono::minutes kFirstPieceLimit{35};
 constexpr size_t kIdBytes = 71;  // "sha256:" and 64 digits
@@ -53,11 +52,9 @@ Task<absl::StatusOr<TemporaryFile>> ReceiveImage(PrepareStream& stream) {
   docker::ImageArchiveCheck check;
   std::chrono::seconds patience = kFirstPieceLimit;
   while (true) {
-    absl::StatusOr<v1::PrepareRequest> piece = co_await stream.Read(steady_clock::now() + patience);
-    if (absl::IsOutOfRange(piece.status())) break;  // half-closed
-    if (absl::IsDeadlineExceeded(piece.status())) {
-      co_return absl::DeadlineExceededError("the image's archive stopped coming");
-    }
+    absl::StatusOr<v1::PrepareRequest> piece =
+        co_await NextPiece(stream, patience, "the image's archive");
+    if (absl::IsOutOfRange(piece.status())) break;
     if (!piece.ok()) co_return piece.status();
     // Empty ones, one after the other, would hold a call open for ever.
     if (piece->image().empty()) {
@@ -161,7 +158,7 @@ Task<absl::Status> TakeImage(PrepareStream& stream, RunKeeper& keeper, net::any_
   if (!key.ok()) co_return key.status();
   ImageStore& images = keeper.containers().images();
   std::string reference = key->Reference();
-  std::function<bool()> stopping = [&keeper] { return keeper.shutting_down(); };
+  std::function<bool()> stopping = keeper.Stopping();
   absl::Status status = co_await images.Hold(reference, std::move(stopping));
   if (!status.ok()) co_return status;
   // Another agent may have loaded it into the same Engine by now.
