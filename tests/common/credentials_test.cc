@@ -40,6 +40,19 @@ class CredentialsTest : public ::testing::Test {
     return std::string(credentials.CheckPeer(pem, Role::kOperator, name).message());
   }
 
+  // h1 lets ada in; JudgeAda asks it again.
+  void LetAdaIn() {
+    fleet_.Write(Folder("h1"), {});
+    auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
+    ASSERT_TRUE(h1.ok()) << h1.status();
+    h1_ = *std::move(h1);
+    ASSERT_EQ(Judge(*h1_, ada_), "");
+    ada_pem_ = ReadWholeFile(Folder("peer") + "/tls.crt");
+  }
+  std::string JudgeAda() const {
+    return std::string(h1_->CheckPeer(ada_pem_, Role::kOperator, "").message());
+  }
+
   void Write(const std::string& path, const std::string& text) const {
     std::ofstream(path + ".new") << text;
     std::filesystem::rename(path + ".new", path);
@@ -48,6 +61,8 @@ class CredentialsTest : public ::testing::Test {
   const TestFleet fleet_;
   const test::TempFolder temp_;
   std::string serial_;
+  std::shared_ptr<const Credentials> h1_;
+  std::string ada_pem_;
   const FleetCertificate ada_{.uri = "fetchbench://lab/operator/ada"};
 };
 
@@ -141,45 +156,31 @@ TEST_F(CredentialsTest, RefuseAPeerWhoseCertificateHasEndedMeanwhile) {
 }
 
 TEST_F(CredentialsTest, ReadTheDenyListAgainWhenItHasChanged) {
-  fleet_.Write(Folder("h1"), {});
-  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
-  ASSERT_TRUE(h1.ok()) << h1.status();
-  ASSERT_EQ(Judge(**h1, ada_), "");
-  const std::string pem = ReadWholeFile(Folder("peer") + "/tls.crt");
-  const auto judge = [&] {
-    return std::string((*h1)->CheckPeer(pem, Role::kOperator, "").message());
-  };
+  ASSERT_NO_FATAL_FAILURE(LetAdaIn());
   Write(Path("denied"), serial_ + "\n");
-  EXPECT_THAT(judge(), HasSubstr("serial number " + serial_ + ", is denied"));
+  EXPECT_THAT(JudgeAda(), HasSubstr("serial number " + serial_ + ", is denied"));
   // A list that has become unreadable lets nobody back in.
   Write(Path("denied"), "not hex\n");
-  EXPECT_THAT(judge(), HasSubstr("is denied"));
+  EXPECT_THAT(JudgeAda(), HasSubstr("is denied"));
   Write(Path("denied"), "# nobody\n");
-  EXPECT_EQ(judge(), "");
+  EXPECT_EQ(JudgeAda(), "");
   std::filesystem::remove(Path("denied"));
-  EXPECT_EQ(judge(), "");
+  EXPECT_EQ(JudgeAda(), "");
 }
 
 TEST_F(CredentialsTest, ReadADenyListLaterThatCouldNotBeReadWhenItChanged) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer's own checks need descriptors";
 #endif
-  fleet_.Write(Folder("h1"), {});
-  const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);
-  ASSERT_TRUE(h1.ok()) << h1.status();
-  ASSERT_EQ(Judge(**h1, ada_), "");
-  const std::string pem = ReadWholeFile(Folder("peer") + "/tls.crt");
-  const auto judge = [&] {
-    return std::string((*h1)->CheckPeer(pem, Role::kOperator, "").message());
-  };
+  ASSERT_NO_FATAL_FAILURE(LetAdaIn());
   Write(Path("denied"), serial_ + "\n");
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_EQ(judge(), "") << "it was read without a descriptor";
+  EXPECT_EQ(JudgeAda(), "") << "it was read without a descriptor";
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_THAT(judge(), HasSubstr("is denied"));
+  EXPECT_THAT(JudgeAda(), HasSubstr("is denied"));
 }
 
 }  // namespace

@@ -73,6 +73,13 @@ class ImageShippingTest : public ::testing::Test {
     return prepared;
   }
 
+  // Both agents are ready, with the same.
+  void ExpectOneImage(const coordinator::FleetPrepared& prepared) const {
+    ASSERT_TRUE(prepared.agents[0].ok()) << prepared.agents[0].status();
+    ASSERT_TRUE(prepared.agents[1].ok()) << prepared.agents[1].status();
+    EXPECT_EQ(prepared.agents[1]->image_digest(), id_);
+  }
+
   const TempFolder folder_;
   IoThread loop_{"shipping-test"};
   docker::EngineClient client_{loop_.executor(), EngineSocket()};
@@ -88,9 +95,7 @@ TEST_F(ImageShippingTest, TheSecondAgentRunsTheImageThatTheFirstOneBuilt) {
   const auto one = StartAgent("one", EngineSocket());
   const auto two = StartAgent("two", folder_.File("engine.sock"));
   const coordinator::FleetPrepared prepared = Prepare();
-  ASSERT_TRUE(prepared.agents[0].ok()) << prepared.agents[0].status();
-  ASSERT_TRUE(prepared.agents[1].ok()) << prepared.agents[1].status();
-  EXPECT_EQ(prepared.agents[1]->image_digest(), id_);
+  ASSERT_NO_FATAL_FAILURE(ExpectOneImage(prepared));
   EXPECT_EQ(proxy.loads(), 1);
   EXPECT_TRUE(prepared.one_image.ok());
   EXPECT_THAT(told_, Contains(HasSubstr("0: Step 1/")));
@@ -103,9 +108,7 @@ TEST_F(ImageShippingTest, AgentsOfOneEngineShipNothing) {
   const auto one = StartAgent("one", EngineSocket());
   const auto two = StartAgent("two", folder_.File("engine.sock"));
   const coordinator::FleetPrepared prepared = Prepare();
-  ASSERT_TRUE(prepared.agents[0].ok()) << prepared.agents[0].status();
-  ASSERT_TRUE(prepared.agents[1].ok()) << prepared.agents[1].status();
-  EXPECT_EQ(prepared.agents[1]->image_digest(), id_);
+  ASSERT_NO_FATAL_FAILURE(ExpectOneImage(prepared));
   EXPECT_EQ(proxy.loads(), 0);
 }
 

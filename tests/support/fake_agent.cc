@@ -1,9 +1,7 @@
 #include "tests/support/fake_agent.h"
 
 #include <fmt/format.h>
-#include <grpcpp/server_builder.h>
 
-#include "common/grpc_options.h"
 #include "common/record_codec.h"
 
 namespace fetchbench::test {
@@ -20,25 +18,17 @@ std::optional<Record> Answer200(uint64_t index, const std::string& /*url*/) {
   return r;
 }
 
+FakeAgentScript WithAnswer(FakeAgentScript script) {
+  if (!script.answer) script.answer = Answer200;
+  return script;
+}
+
 const grpc::Status kBroken(grpc::StatusCode::UNAVAILABLE, "the script breaks the stream");
 
 }  // namespace
 
-FakeAgent::FakeAgent(FakeAgentScript script) : script_(std::move(script)) {
-  if (!script_.answer) script_.answer = Answer200;
-  grpc::ServerBuilder builder;
-  ApplyServerOptions(builder);
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(this);
-  server_ = builder.BuildAndStart();
-  address_ = fmt::format("127.0.0.1:{}", port);
-}
-
-FakeAgent::~FakeAgent() {
-  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
-  server_->Wait();
-}
+FakeAgent::FakeAgent(FakeAgentScript script)
+    : script_(WithAnswer(std::move(script))), server_(*this) {}
 
 uint64_t FakeAgent::records_sent() const {
   const std::lock_guard lock(mutex_);

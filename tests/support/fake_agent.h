@@ -1,7 +1,5 @@
 #pragma once
 
-#include <grpcpp/server.h>
-
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -15,6 +13,7 @@
 
 #include "common/record.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
+#include "tests/support/loopback_server.h"
 
 namespace fetchbench::test {
 
@@ -42,9 +41,8 @@ struct FakeAgentScript {
 class FakeAgent final : public v1::Agent::Service {
  public:
   explicit FakeAgent(FakeAgentScript script);
-  ~FakeAgent() override;
 
-  const std::string& address() const { return address_; }  // "127.0.0.1:port"
+  const std::string& address() const { return server_.address(); }  // "127.0.0.1:port"
 
   uint64_t records_sent() const;
   uint64_t acknowledged() const;  // highest number
@@ -74,8 +72,6 @@ class FakeAgent final : public v1::Agent::Service {
   bool MaybeFinish(CallStream& stream);
 
   FakeAgentScript script_;
-  std::string address_;
-  std::unique_ptr<grpc::Server> server_;
   mutable std::mutex mutex_;
   std::vector<v1::Start> starts_;
   std::map<uint64_t, int> urls_seen_;
@@ -93,6 +89,7 @@ class FakeAgent final : public v1::Agent::Service {
   bool finish_ = false;
   bool cancelled_ = false;
   bool broken_ = false;
+  LoopbackServer server_;  // its threads use all of the above
 };
 
 }  // namespace fetchbench::test

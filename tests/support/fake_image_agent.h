@@ -1,16 +1,14 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
 
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "common/grpc_options.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
+#include "tests/support/loopback_server.h"
 
 namespace fetchbench::test {
 
@@ -34,26 +32,13 @@ struct FakeImageScript {
 class FakeImageAgent final : public v1::Agent::Service {
  public:
   FakeImageAgent(FakeImageScript script, std::shared_ptr<FakeEngine> engine)
-      : script_(std::move(script)), engine_(std::move(engine)) {
-    grpc::ServerBuilder builder;
-    ApplyServerOptions(builder);
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    address_ = fmt::format("127.0.0.1:{}", port);
-  }
+      : script_(std::move(script)), engine_(std::move(engine)), server_(*this) {}
   ~FakeImageAgent() override { End(); }
 
   // It is gone.
-  void End() {
-    if (!server_) return;
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
-    server_->Wait();
-    server_.reset();
-  }
+  void End() { server_.End(); }
 
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return server_.address(); }
   int builds() const { return Locked(builds_); }
   int exports() const { return Locked(exports_); }
   int loads() const { return Locked(loads_); }
@@ -140,11 +125,10 @@ class FakeImageAgent final : public v1::Agent::Service {
 
   const FakeImageScript script_;
   const std::shared_ptr<FakeEngine> engine_;
-  std::string address_;
   int builds_ = 0;
   int exports_ = 0;
   int loads_ = 0;
-  std::unique_ptr<grpc::Server> server_;
+  LoopbackServer server_;
 };
 
 }  // namespace fetchbench::test
