@@ -111,10 +111,9 @@ void WatchStop(sigset_t signals) {
   do {
     got = sigtimedwait(&signals, nullptr, &patience);
   } while (got < 0 && errno == EINTR);
-  const bool again = got > 0;
   // Not spdlog's default logger: this may be while main's end takes that apart.
-  ProcessLogger()->error(again ? "second signal: ending at once"
-                               : "not stopped in time: ending at once");
+  ProcessLogger()->error(got > 0 ? "second signal: ending at once"
+                                 : "not stopped in time: ending at once");
   std::_Exit(kExitInternal);
 }
 

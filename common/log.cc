@@ -139,9 +139,7 @@ class LineFormatter final : public spdlog::formatter {
 // Where lines go, exchanged under a lock that is held while one is written.
 using Outlet = spdlog::sinks::dist_sink_mt;
 
-Outlet& DefaultOutlet() {
-  return dynamic_cast<Outlet&>(*spdlog::default_logger_raw()->sinks().at(0));
-}
+Outlet& OutletOfTheProcess() { return dynamic_cast<Outlet&>(*ProcessLogger()->sinks().at(0)); }
 
 std::shared_ptr<spdlog::logger> MakeLogger(const std::string& program) {
   const std::vector<spdlog::sink_ptr> sinks = {
@@ -188,11 +186,12 @@ std::unique_ptr<spdlog::formatter> MakeLogFormatter(LogFormat format, std::strin
   return std::make_unique<LineFormatter>(format, std::move(pattern), std::move(context));
 }
 
-LogRedirection::LogRedirection(const spdlog::sink_ptr& sink) : before_(DefaultOutlet().sinks()) {
-  DefaultOutlet().set_sinks({sink});
+LogRedirection::LogRedirection(const spdlog::sink_ptr& sink)
+    : before_(OutletOfTheProcess().sinks()) {
+  OutletOfTheProcess().set_sinks({sink});
 }
 
-LogRedirection::~LogRedirection() { DefaultOutlet().set_sinks(before_); }
+LogRedirection::~LogRedirection() { OutletOfTheProcess().set_sinks(before_); }
 
 void LogEvent(spdlog::level::level_enum level, const char* event, json::object fields,
               const std::string& message) {

@@ -31,7 +31,7 @@ absl::Status SetUpLog(const std::string& program, const std::string& level,
 std::unique_ptr<spdlog::formatter> MakeLogFormatter(LogFormat format, std::string pattern,
                                                     boost::json::object context = {});
 
-// While it lives, the default logger that SetUpLog made writes to `sink` instead, with the same
+// While it lives, the logger that SetUpLog made writes to `sink` instead, with the same
 // level. The logger itself stays: gRPC's threads may be in the middle of a line at any moment, and
 // spdlog's default logger must not be replaced under them. When the destructor returns, nothing
 // uses `sink` any more.

@@ -21,10 +21,11 @@ struct GuardState {
   uint32_t pool = 0;  // IPv4, host byte order
   int pool_bits = 0;  // 8 to 24
   std::string bridges;
-  std::vector<uint32_t>
-      origins;  // as `pool`: simulated webs that containers may be allowed to reach
+  // As `pool`: the simulated webs that containers of a run on one of them may reach.
+  std::vector<uint32_t> origins;
 };
 
+// Whether `address`, as in "10.0.0.9", is one of the origins. Pure.
 bool NamesOrigin(const GuardState& state, std::string_view address);
 
 // Of the note's text, "key=value" lines. FailedPrecondition: not of our version, or not whole.

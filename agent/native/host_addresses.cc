@@ -1,6 +1,5 @@
 #include "agent/native/host_addresses.h"
 
-#include <absl/status/status.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -11,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "absl/status/status.h"
 
 namespace fetchbench::native {
 namespace {

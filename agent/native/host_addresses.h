@@ -1,9 +1,9 @@
 #pragma once
 
-#include <absl/status/statusor.h>
-
 #include <boost/asio/ip/address.hpp>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 namespace fetchbench::native {
 
