@@ -155,6 +155,7 @@ int main(int argc, char** argv) {
   }
   if (options.exit_with_parent && !ExitWithParent()) return 0;
   RequireTls13();
+  KeepOpenSslUntilTheProcessIsGone();
   SendGrpcLog(GrpcLog::kWarnings);
   RaiseOpenFiles();
   const std::vector<int> allowed = AllowedCpus();

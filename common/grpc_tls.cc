@@ -6,6 +6,7 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
 
@@ -99,6 +100,11 @@ void RequireTls13() {
   // The list is for TLS 1.2 and older only, and needs one entry: this one works with a pre-shared
   // key, which neither side has.
   setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-PSK-CHACHA20-POLY1305", 1);
+}
+
+void KeepOpenSslUntilTheProcessIsGone() {
+  // OPENSSL_init_crypto(3): without OPENSSL_cleanup at exit, if this is the first call.
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
 
 std::shared_ptr<grpc::ServerCredentials> AgentServerCredentials(

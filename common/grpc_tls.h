@@ -22,6 +22,11 @@ inline constexpr unsigned kRenewalSeconds = 5;
 // Before the first thread of the process, because it sets an environment variable that gRPC reads.
 void RequireTls13();
 
+// As the first use of OpenSSL in a program that uses gRPC. By default the end of main takes OpenSSL
+// apart, beneath gRPC's own threads, which nobody joins and which may be in a handshake then: what
+// they had allocated is lost to them, and what they use next is gone. The kernel takes it all back.
+void KeepOpenSslUntilTheProcessIsGone();
+
 // For an agent: asks for a certificate and takes those of operators of its own fleet only. Checked
 // when a connection is made, before gRPC reads anything from it, and again at each call of whatever
 // service: a certificate may have expired or been denied meanwhile. A refusal is logged.

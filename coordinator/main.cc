@@ -127,6 +127,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   RequireTls13();
+  KeepOpenSslUntilTheProcessIsGone();
   SendGrpcLog(GrpcLog::kDebug);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   SetUpLog("coordinator", "warn", "text").IgnoreError();

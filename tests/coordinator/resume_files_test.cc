@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <random>
+#include <semaphore>
 #include <string>
 
 #include "coordinator/run/run_journal.h"
@@ -147,14 +148,15 @@ TEST_F(StoredRecordsTest, AKillInTheMiddleOfACommitLosesNothingCommitted) {
 
 // What a power cut may leave: a write-ahead log that ends anywhere.
 TEST_F(StoredRecordsTest, ALogThatWasCutOffLeavesASoundFileWithLess) {
-  auto store = RunStore::Create(path_, {[](auto) {}, [](auto) {}});
+  std::binary_semaphore committed(0);
+  auto store = RunStore::Create(path_, {[&](auto) { committed.release(); }, [](auto) {}});
   ASSERT_TRUE(store.ok());
   for (uint64_t index = 0; index < 6000;) {
     CommitBatch batch;
     batch.agent = 0;
     for (int i = 0; i < 500; ++i) batch.Add(Answer(index++, kBegin), "https://a.example/");
     (*store)->Push(std::move(batch));
-    usleep(15'000);  // a transaction each
+    committed.acquire();  // so that each is a transaction, and the last is in the log
   }
   // The store is open still: closing it would copy the log into the file.
   const TempFolder cut;

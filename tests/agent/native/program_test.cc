@@ -96,7 +96,8 @@ TEST_F(ProgramTest, InputIsReadOnlyAsItIsNeeded) {
     for (int i = 0; i < 100'000; ++i) many += line;
     child.Write(many);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  while (silent.connections() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // time to read too much
   child.Signal(SIGTERM);
   const std::string out = child.ReadLines(2);
   child.Signal(SIGKILL);
