@@ -40,6 +40,30 @@ std::string OwnRefusal(std::string_view message) {
   return std::string(message);
 }
 
+// gRPC: "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.5:7311: WHY". There
+// is one address, and who is spoken of is known.
+std::string_view WithoutWrapping(std::string_view message) {
+  constexpr std::string_view kWrapping = "last error: ";
+  const size_t mark = message.find(kWrapping);
+  if (mark == std::string_view::npos) return message;
+  std::string_view rest = message.substr(mark + kWrapping.size());
+  for (int part = 0; part < 2; ++part) {  // the code, and the address
+    const size_t end = rest.find(": ");
+    if (end == std::string_view::npos) return message;
+    rest.remove_prefix(end + 2);
+  }
+  return rest;
+}
+
+// What gRPC 1.51 says of its own doing, as what the other side did.
+std::string InOtherWords(std::string_view message) {
+  constexpr std::string_view kSystem = "Failed to connect to remote host: ";  // strerror follows
+  if (message == "tcp handshaker shutdown") return "no answer to attempts to connect";
+  if (message == "Handshake read failed") return "it takes connections and does not speak";
+  if (message.substr(0, kSystem.size()) == kSystem) message.remove_prefix(kSystem.size());
+  return std::string(message);
+}
+
 // What a failed connect means for whoever operates the agent.
 std::string WhyNotConnected(int error) {
   switch (error) {
@@ -173,8 +197,9 @@ std::string WhyNotInPlaintext(int fd) {
 
 absl::Status ExplainRefusal(const absl::Status& status) {
   if (!absl::IsUnavailable(status)) return status;
-  std::string why = OwnRefusal(std::string(status.message()));
-  if (why.empty()) return status;
+  const std::string message(status.message());
+  std::string why = OwnRefusal(message);
+  if (why.empty()) return absl::UnavailableError(InOtherWords(WithoutWrapping(message)));
   if (why.find(", not of ") != std::string::npos) {
     why += "; `--agents NAME=ADDRESS` says which host is at an address";
   }
@@ -183,7 +208,7 @@ absl::Status ExplainRefusal(const absl::Status& status) {
 
 absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
   if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
-  if (absl::Status refusal = ExplainRefusal(status); refusal != status) return refusal;
+  if (!OwnRefusal(std::string(status.message())).empty()) return ExplainRefusal(status);
   const absl::StatusOr<Fd> fd = Dial(endpoint.address);
   if (!fd.ok()) return fd.status();
   const std::string why = endpoint.credentials ? WhyNotByTls(fd->get(), *endpoint.credentials)

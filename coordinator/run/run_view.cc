@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "coordinator/run/run_report.h"
 #include "coordinator/ui/human_numbers.h"
@@ -67,18 +69,21 @@ ProgressSnapshot ProgressView::Take(RunEngine& engine, const RunOptions& options
 }
 
 std::string DegradedInWords(const std::vector<AgentSummary>& agents) {
-  std::string words;
-  size_t named = 0;
-  size_t others = 0;
+  std::vector<const AgentSummary*> disturbed;
   for (const AgentSummary& a : agents) {
-    if (!a.lost && a.reconnects == 0 && a.urls_moved == 0) continue;
-    if (++named > kMaxAgentsNamed) {
-      ++others;
-      continue;
-    }
-    words += fmt::format("{}{}", words.empty() ? "" : "; ", Befell(a));
+    if (a.lost || a.reconnects > 0 || a.urls_moved > 0) disturbed.push_back(&a);
   }
-  if (others > 0) words += fmt::format("; and {} more agents", others);
+  // Those that need somebody come first.
+  std::stable_partition(disturbed.begin(), disturbed.end(),
+                        [](const AgentSummary* a) { return a->lost; });
+  const size_t named = std::min(disturbed.size(), kMaxAgentsNamed);
+  std::string words;
+  for (size_t i = 0; i < named; ++i) {
+    words += fmt::format("{}{}", i == 0 ? "" : "; ", Befell(*disturbed[i]));
+  }
+  if (named < disturbed.size()) {
+    words += fmt::format("; and {} more agents (summary.json has them)", disturbed.size() - named);
+  }
   return words;
 }
 

@@ -225,8 +225,19 @@ TEST(ExplainRefusalTest, TakesOurOwnWordsOutOfThoseOfGrpc) {
       "verification check failed with error: PERMISSION_DENIED: ";
   EXPECT_EQ(ExplainRefusal(absl::UnavailableError(around + "the certificate is denied")),
             absl::UnavailableError("the certificate is denied"));
+  const std::string wrapping =
+      "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.5:7311: ";
+  for (const auto& [theirs, ours] : std::vector<std::pair<std::string, std::string>>{
+           {"Failed to connect to remote host: Connection refused", "Connection refused"},
+           {"tcp handshaker shutdown", "no answer to attempts to connect"},
+           {"Handshake read failed", "it takes connections and does not speak"},
+           {"a new one", "a new one"}}) {
+    EXPECT_EQ(ExplainRefusal(absl::UnavailableError(wrapping + theirs)),
+              absl::UnavailableError(ours));
+  }
   for (const absl::Status& other :
-       {absl::UnavailableError("Socket closed"), absl::InvalidArgumentError(around + "x")}) {
+       {absl::UnavailableError("Socket closed"), absl::UnavailableError("last error: odd"),
+        absl::InvalidArgumentError(around + "x")}) {
     EXPECT_EQ(ExplainRefusal(other), other);
   }
 }

@@ -238,7 +238,7 @@ TEST(DegradedInWordsTest, NamesAgentsAndMovedUrlsButNotAHundredOfThem) {
   AgentSummary back;
   back.name = "c";
   back.reconnects = 2;
-  EXPECT_EQ(DegradedInWords({AgentSummary{}, lost, back}),
+  EXPECT_EQ(DegradedInWords({AgentSummary{}, back, lost}),
             "b lost (refused), 1,200 URLs moved; c came back 2 times");
   const std::string many = DegradedInWords(std::vector<AgentSummary>(100, lost));
   EXPECT_THAT(many, HasSubstr("and 95 more agents"));

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Usage: tests/provision/hosts.sh [--folder FOLDER] up N | down | kill NAME | start NAME | image
+# Usage: tests/provision/hosts.sh [--folder FOLDER] [--suite SUITE] up N | down | image | kill NAME | start NAME |
+#                                 pause NAME | unpause NAME | unplug NAME | plug NAME | exec NAME COMMAND...
 #
 # Hosts to try bin/provision on: N containers with a real systemd and sshd, a user admin with sudo, and addresses in a
 # network of their own. `up` makes those that are missing and prints the command that provisions them; keys,
-# known_hosts and inventory go into FOLDER (build/hosts). `kill` is the power cord of one, `start` boots it again.
-# `down` removes them all. The first `up` makes the image, which takes minutes and root; `image` makes only that.
+# known_hosts and inventory go into FOLDER (build/hosts). `kill` is the power cord of one, `start` boots it again,
+# `pause` freezes all of its processes, `unplug` pulls its network cable, `exec` is root's console. `down` removes them
+# all. SUITE is the release of Debian that they run: the machine's own, so that a package that was built here fits, or
+# another, whose first host builds the package. The first `up` makes the image, which takes minutes and root; `image`
+# makes only that.
 #
 # They need the capabilities of a systemd (SYS_ADMIN and others), so run no software in them that you do not trust.
 set -euo pipefail
@@ -23,7 +27,6 @@ lib=$here/../../bin/lib
 
 folder=$fb_root/build/hosts
 readonly label=fetchbench.test-hosts
-# The same as the machine's, so that a package that was built here fits.
 # shellcheck source=/dev/null
 fb_base_suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 
@@ -53,10 +56,31 @@ network_name() { echo "fetchbench-hosts-$(fb_hash <<<"$folder" | cut -c 1-6)"; }
 
 container_name() { echo "$(network_name)-$1"; }
 
-# boot NAME IMAGE: a machine that is switched on.
+# The Engine chooses the addresses; the network is made again with them, since only then may hosts have addresses of
+# their own, which they keep without power.
+make_network() {
+  local subnet
+  fb_docker network create "$(network_name)" >/dev/null
+  subnet=$(subnet_of_network)
+  fb_docker network rm "$(network_name)" </dev/null >/dev/null
+  fb_docker network create --label "$label=$folder" --subnet "$subnet" "$(network_name)" >/dev/null
+}
+
+subnet_of_network() {
+  fb_docker network inspect -f '{{(index .IPAM.Config 0).Subnet}}' "$(network_name)" </dev/null
+}
+
+# address_for NUMBER: of the host with that number. The network's own is .1.
+address_for() {
+  local subnet
+  subnet=$(subnet_of_network)
+  echo "${subnet%.*}.$((1 + $1))"
+}
+
+# boot NAME IMAGE ADDRESS: a machine that is switched on.
 boot() {
   local capabilities=(SYS_ADMIN NET_ADMIN SYS_PTRACE SYS_NICE)
-  fb_docker run -d --network "$(network_name)" --name "$(container_name "$1")" --hostname "$1" --label "$label=$folder" "${capabilities[@]/#/--cap-add=}" \
+  fb_docker run -d --network "$(network_name)" --ip "$3" --name "$(container_name "$1")" --hostname "$1" --label "$label=$folder" "${capabilities[@]/#/--cap-add=}" \
     --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cgroupns=private -e container=docker \
     --tmpfs /run:exec,mode=755 --tmpfs /run/lock --tmpfs /tmp -v /var/lib/docker "$2" </dev/null >/dev/null
 }
@@ -91,9 +115,10 @@ up() {
   [[ -f $folder/key ]] || ssh-keygen -q -t ed25519 -N '' -C fetchbench-hosts -f "$folder/key"
   image=$(host_image)
   fb_docker network inspect "$(network_name)" </dev/null >/dev/null 2>&1 ||
-    fb_docker network create --label "$label=$folder" "$(network_name)" >/dev/null
+    make_network
   for ((i = 1; i <= count; ++i)); do
-    fb_docker inspect "$(container_name "host-$i")" </dev/null >/dev/null 2>&1 || boot "host-$i" "$image"
+    fb_docker inspect "$(container_name "host-$i")" </dev/null >/dev/null 2>&1 ||
+      boot "host-$i" "$image" "$(address_for "$i")"
   done
   : >"$folder/known_hosts"
   for ((i = 1; i <= count; ++i)); do
@@ -118,11 +143,11 @@ down() {
   fb_note "${#ids[@]} hosts removed"
 }
 
-if [[ ${1:-} == --folder ]]; then
+while [[ ${1:-} == --folder || ${1:-} == --suite ]]; do
   fb_value "$1" $#
-  folder=$(realpath -m -- "$2")
+  if [[ $1 == --folder ]]; then folder=$(realpath -m -- "$2"); else fb_base_suite=$2; fi
   shift 2
-fi
+done
 case ${1:-} in
   up)
     [[ ${2:-} =~ ^[1-9][0-9]?$ ]] || fb_die 2 "up N: 1 to 99"
@@ -130,10 +155,19 @@ case ${1:-} in
     ;;
   down) down ;;
   image) host_image ;;
-  kill | start)
+  kill | start | pause | unpause)
     fb_value "$1" $#
-    fb_docker "$1" "$(container_name "$2")" >/dev/null
+    fb_docker "$1" "$(container_name "$2")" </dev/null >/dev/null
+    ;;
+  unplug | plug)
+    fb_value "$1" $#
+    if [[ $1 == plug ]]; then state=up; else state=down; fi
+    fb_docker exec "$(container_name "$2")" ip link set eth0 "$state" </dev/null
+    ;;
+  exec)
+    fb_value "$1" $#
+    fb_docker exec "$(container_name "$2")" "${@:3}" </dev/null
     ;;
   -h | --help) fb_help ;;
-  *) fb_die 2 "up N, down, kill NAME, start NAME or image (see --help)" ;;
+  *) fb_die 2 "up N, down, image or what is done to one host (see --help)" ;;
 esac
