@@ -12,8 +12,8 @@ namespace fetchbench::coordinator {
 absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status);
 
 // The same without asking anybody: what we have against the certificate that an agent has shown, or
-// why there is no connection, without the words that gRPC puts around it; all else is returned as it
-// is. Pure.
+// why there is no connection, without the words that gRPC puts around it; all else is returned as
+// it is. Pure.
 absl::Status ExplainRefusal(const absl::Status& status);
 
 }  // namespace fetchbench::coordinator
