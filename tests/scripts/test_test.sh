@@ -68,6 +68,47 @@ test_base_images_that_cannot_be_made_fail_nothing() {
   expect_contains message 'the tests that need them are skipped' "$(<stderr)"
 }
 
+test_prepare_makes_the_base_images_and_runs_no_test() {
+  prepare
+  printf '#!/bin/sh\n' >stand-ins/docker
+  printf '#!/bin/sh\necho "$*" >>%s/bases\n' "$work" >copy/bin/base-images
+  run_test --prepare
+  expect_equal status 0 "$status"
+  expect_equal bases 'debian go node python rust' "$(<bases)"
+  expect_equal output '' "$(<stdout)"
+}
+
+# .ci/run with stand-ins for the commands that it calls, each of which writes down that it began and ended.
+prepare_ci() {
+  mkdir -p bin .ci
+  cp -- "$root/.ci/run" .ci/
+  for name in setup lint test; do
+    { echo '#!/usr/bin/env bash' && cat; } >"bin/$name" <<END
+echo "begin $name \$*" >>$work/calls
+[[ "$name \$*" != 'test --prepare' ]] || until grep -q '^end lint' $work/calls; do sleep 0.05; done
+echo "end $name \$*" >>$work/calls
+[[ " \${FAILING:-} " != *" $name "* ]]
+END
+    chmod +x "bin/$name"
+  done
+}
+
+test_a_change_is_linted_while_images_are_made_and_tested_after_both() {
+  prepare_ci
+  timeout 60 .ci/run
+  expect_contains packages 'begin setup --packages-only' "$(head -n 1 calls)"
+  expect_equal last 'end test ' "$(tail -n 1 calls)"
+  expect_equal 'before the tests' 'end test --prepare' "$(tail -n 3 calls | head -n 1)"
+}
+
+test_what_lint_finds_fails_a_change_after_its_tests_have_run() {
+  prepare_ci
+  status=0
+  FAILING='setup lint' timeout 60 .ci/run || status=$?
+  expect_equal status 1 "$status"
+  expect_equal last 'end test ' "$(tail -n 1 calls)"
+}
+
 test_a_failed_preset_fails_it_after_the_other_has_run() {
   prepare
   export CTEST_RESULT=8
