@@ -10,14 +10,17 @@ endif()
 
 # g++ collects its garbage from 128 MB on, again and again; a file here comes to a few hundred MB, and a job may have
 # 2 GB (fb_jobs in bin/lib/common.sh). In KB.
+set(garbage_option --param=ggc-min-heapsize=1048576)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(--param=ggc-min-heapsize=1048576)
+  add_compile_options(${garbage_option})
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # DEPEND: what a file includes is taken from the compiler's own list, which Ninja has it write anyway; else a file that
+  # is not in the cache is preprocessed once more, to look it up. IGNOREOPTIONS: what decides nothing about the object.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=${garbage_option} "${CCACHE_PROGRAM}")
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 # Linked by every target of ours, and not by generated code.
