@@ -8,8 +8,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# g++ collects its garbage from 128 MB on, again and again; a file here comes to a few hundred MB, and a job may have
-# 2 GB (fb_jobs in bin/lib/common.sh). In KB.
+# g++ collects its garbage from 128 MB on, again and again; a file here comes to less than 1 GB, and a job may have 2 GB
+# (fb_jobs in bin/lib/common.sh). In KB.
 set(garbage_option --param=ggc-min-heapsize=1048576)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(${garbage_option})
@@ -18,8 +18,11 @@ endif()
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # DEPEND: what a file includes is taken from the compiler's own list, which Ninja has it write anyway; else a file that
-  # is not in the cache is preprocessed once more, to look it up. IGNOREOPTIONS: what decides nothing about the object.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=${garbage_option} "${CCACHE_PROGRAM}")
+  # is not in the cache is preprocessed once more, to look it up. SLOPPINESS: without these two, nothing that uses a
+  # precompiled header is kept. They leave it to g++ to check that header and user were given the same definitions
+  # (-Winvalid-pch), and to us that no file says __TIME__. IGNOREOPTIONS: what decides nothing about the object.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  CCACHE_IGNOREOPTIONS=${garbage_option} "${CCACHE_PROGRAM}")
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
