@@ -121,7 +121,9 @@ Task<absl::StatusOr<v1::PrepareProgress>> Prepare(PrepareStream& stream, RunKeep
   v1::TargetSpec target = start.target();
   // Before anything of it is taken, packed out or built.
   if (absl::Status s = keeper.CheckTarget(target); !s.ok()) co_return s;
-  if (start.look()) co_return co_await LookForImage(keeper, std::move(target));
+  if (start.look()) {
+    co_return co_await LookForImage(keeper, std::move(target), start.image_id());
+  }
   if (!start.image_id().empty()) {
     absl::Status there = co_await TakeImage(stream, keeper, loop, std::move(start));
     if (!there.ok()) co_return there;

@@ -114,12 +114,9 @@ Task<absl::Status> Export(ExportStream& stream, RunKeeper& keeper) {
   if (!key.ok()) co_return key.status();
   if (absl::Status s = keeper.CheckIdle(); !s.ok()) co_return s;
   ImageStore& images = keeper.containers().images();
-  absl::StatusOr<docker::ImageInfo> image = co_await images.Find(request->target());
+  absl::StatusOr<docker::ImageInfo> image =
+      co_await images.FindExactly(request->target(), request->image_id());
   if (!image.ok()) co_return image.status();
-  if (image->id != request->image_id()) {
-    co_return absl::NotFoundError(fmt::format("image {} is {} here, not {}", key->Reference(),
-                                              image->id, request->image_id()));
-  }
   docker::EngineClient client = images.MakeBuilder();
   // By its id: so it comes without a name.
   absl::StatusOr<docker::EngineBody> body = co_await client.ExportImage(image->id);
@@ -136,15 +133,23 @@ Task<absl::Status> Export(ExportStream& stream, RunKeeper& keeper) {
 
 }  // namespace
 
-Task<absl::StatusOr<v1::PrepareProgress>> LookForImage(RunKeeper& keeper, v1::TargetSpec target) {
+Task<absl::StatusOr<v1::PrepareProgress>> LookForImage(RunKeeper& keeper, v1::TargetSpec target,
+                                                       std::string id) {
   if (!IsContainer(target)) {
     co_return absl::InvalidArgumentError("Prepare: only a container target has an image");
   }
   v1::PrepareProgress progress = PrepareWords("looked for the image of " + target.name());
   v1::ImageFound& found = *progress.mutable_found();
   found.set_architecture(keeper.config().host.architecture());
-  absl::StatusOr<docker::ImageInfo> image =
-      co_await keeper.containers().images().Find(std::move(target));
+  ImageStore& images = keeper.containers().images();
+  absl::StatusOr<docker::ImageInfo> image = absl::NotFoundError("no id was named");
+  if (!id.empty()) {
+    absl::StatusOr<ImageKey> shipped = CheckShipped(keeper, target, id);
+    if (!shipped.ok()) co_return shipped.status();
+    image = co_await images.FindExactly(target, std::move(id));
+  }
+  const bool other = absl::IsNotFound(image.status()) || absl::IsFailedPrecondition(image.status());
+  if (other) image = co_await images.Find(std::move(target));
   if (absl::IsNotFound(image.status())) co_return progress;
   if (!image.ok()) co_return image.status();
   found.set_image_id(image->id);

@@ -11,8 +11,10 @@ namespace fetchbench::agent {
 
 using ExportStream = ServerStream<v1::ImagePiece, v1::ExportImageRequest>;
 
-// Which image of a container target is here. Changes nothing.
-Task<absl::StatusOr<v1::PrepareProgress>> LookForImage(RunKeeper& keeper, v1::TargetSpec target);
+// Which image of a container target is here: the one with this `id`, whatever its name is, else the
+// one that has the target's name. Empty: no id is looked for. Changes nothing.
+Task<absl::StatusOr<v1::PrepareProgress>> LookForImage(RunKeeper& keeper, v1::TargetSpec target,
+                                                       std::string id);
 
 // Sees to it that the target's image is the one with start.image_id(): asks for its archive when it
 // is not here, and loads it. ResourceExhausted: a run is under way. InvalidArgument: such an

@@ -12,6 +12,9 @@ namespace fetchbench::agent {
 namespace {
 
 constexpr size_t kShownVersionBytes = 100;
+// One for each architecture; of a name and an id each.
+constexpr int kMaxImageIds = 32;
+constexpr size_t kMaxImageIdBytes = 256;
 
 // It becomes a label, and stands in logs and file names.
 bool IsRunId(const std::string& id) {
@@ -20,6 +23,21 @@ bool IsRunId(const std::string& id) {
            const auto byte = static_cast<unsigned char>(c);
            return byte < 0x20 || byte == 0x7f;
          });
+}
+
+absl::Status CheckImageIds(const v1::Start& start) {
+  if (start.image_ids_size() > kMaxImageIds) {
+    return absl::InvalidArgumentError(
+        fmt::format("image_ids has {} entries: at most {}", start.image_ids_size(), kMaxImageIds));
+  }
+  for (const auto& [architecture, id] : start.image_ids()) {
+    if (std::max(architecture.size(), id.size()) > kMaxImageIdBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("image_ids has an entry of {} bytes: at most {}",
+                      std::max(architecture.size(), id.size()), kMaxImageIdBytes));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -46,6 +64,7 @@ absl::Status CheckStart(const v1::Start& start, const std::string& version) {
     return absl::InvalidArgumentError(fmt::format("orphan_timeout_ms {}: at most {} hours",
                                                   orphan.count(), kLongestOrphanTimeout.count()));
   }
+  if (absl::Status s = CheckImageIds(start); !s.ok()) return s;
   return CheckOptions(start.options());
 }
 

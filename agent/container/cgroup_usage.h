@@ -54,7 +54,8 @@ class RunCgroup {
   std::optional<CgroupFigures> Read() const;
   // Of the processes in the containers below.
   std::vector<pid_t> Pids() const;
-  // When its containers are gone.
+  // When its containers are gone. Takes root: the Engine makes it at the top of the hierarchy. What
+  // another agent leaves, its unit removes when it starts and stops.
   void Remove() const;
   // "cgroup v1 ...": what the figures are.
   std::string Basis() const;

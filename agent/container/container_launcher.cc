@@ -9,6 +9,7 @@
 
 #include "agent/container/container_limits.h"
 #include "agent/container/container_process.h"
+#include "agent/container/wanted_image.h"
 #include "agent/native_command.h"
 #include "common/spawn.h"
 
@@ -121,6 +122,8 @@ Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
   if (!resolver.ok()) co_return resolver.status();
   absl::StatusOr<docker::ImageInfo> image = co_await images_.Find(start.target());
   if (!image.ok()) co_return NotPrepared(start.target(), image.status());
+  absl::Status same = CheckWantedImage(start, *image, config_.host.architecture());
+  if (!same.ok()) co_return same;
   absl::StatusOr<v1::ContainerOptions> limits = co_await LimitsOfRun(start);
   if (!limits.ok()) co_return limits.status();
   absl::StatusOr<v1::TargetFacts> facts =

@@ -33,8 +33,9 @@ class ContainerLauncher {
                                               std::function<bool()> stopping);
 
   // All for a run but the start itself. Errors as Facts, and InvalidArgument for options that have
-  // no meaning in a container, and FailedPrecondition: it must not reach private addresses, and
-  // the rules that keep it from them are not in force. A target that cannot describe itself may
+  // no meaning in a container, and FailedPrecondition: its image is not that of the run's other
+  // agents, or it must not reach private addresses, and the rules that keep it from them are not in
+  // force. A target that cannot describe itself may
   // still run.
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start, std::function<bool()> stopping);
 

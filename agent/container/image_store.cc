@@ -11,6 +11,7 @@
 #include "agent/container/container_process.h"
 #include "agent/target_facts.h"
 #include "common/docker/old_images.h"
+#include "common/docker/tar_writer.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -112,6 +113,34 @@ Task<absl::StatusOr<std::string>> ImageStore::BuildNetwork(
   co_return std::string();
 }
 
+// A label can only be set by a build. This one has a single step, which runs nothing and adds no
+// layer.
+Task<absl::StatusOr<std::string>> ImageStore::WithBases(docker::EngineClient builder,
+                                                        std::string name, std::string id,
+                                                        std::vector<BaseSeen> seen) {
+  std::vector<v1::BaseImage> bases;
+  for (const BaseSeen& base : seen) {
+    const absl::StatusOr<docker::ImageInfo> image = co_await builder.InspectImage(base.id);
+    if (!image.ok()) co_return image.status();
+    bases.push_back(BaseImageOf(base.reference, *image));
+  }
+  if (bases.empty()) co_return id;
+  std::string context;
+  docker::TarWriter tar([&context](std::string_view piece) {
+    context += piece;
+    return absl::OkStatus();
+  });
+  absl::Status packed = tar.AddFile("Dockerfile", "FROM " + id + "\n", false);
+  if (packed.ok()) packed = tar.Finish();
+  if (!packed.ok()) co_return packed;
+  docker::BuildRequest request;
+  request.name = name + ", its labels";
+  request.context = docker::BodyFromString(std::move(context));
+  request.labels = BaseImageLabels(bases);
+  docker::EngineClient::TextSink nobody = [](std::string_view) {};
+  co_return co_await builder.BuildImage(std::move(request), std::move(nobody));
+}
+
 Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource context,
                                      docker::EngineClient builder,
                                      docker::EngineClient::TextSink progress) {
@@ -130,8 +159,14 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   }
   request.network_mode = *std::move(network);
   request.limits = settings_.build.limits;
-  absl::StatusOr<std::string> id =
-      co_await builder.BuildImage(std::move(request), std::move(progress));
+  BaseImageReader bases(request.build_args);
+  std::string name = request.name;
+  docker::EngineClient::TextSink sink = [&bases, &progress](std::string_view line) {
+    bases.OnLine(line);
+    progress(line);
+  };
+  absl::StatusOr<std::string> id = co_await builder.BuildImage(std::move(request), std::move(sink));
+  if (id.ok()) id = co_await WithBases(builder, std::move(name), *std::move(id), bases.seen());
   if (!id.ok()) co_return id.status();
   absl::Status tagged = co_await builder.TagImage(*id, key->repository, key->tag);
   if (tagged.ok()) {
@@ -140,16 +175,24 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   co_return tagged;
 }
 
+Task<absl::StatusOr<docker::ImageInfo>> ImageStore::FindExactly(v1::TargetSpec target,
+                                                                std::string id) {
+  absl::StatusOr<ImageKey> key = KeyOf(target);
+  if (!key.ok()) co_return key.status();
+  absl::StatusOr<docker::ImageInfo> image = co_await host_->client().InspectImage(id);
+  if (image.ok() && (image->id != id || !HasKey(*image, *key))) {
+    co_return absl::FailedPreconditionError(
+        fmt::format("image {} is not one of target {} as it is now", id, target.name()));
+  }
+  co_return image;
+}
+
 Task<absl::Status> ImageStore::Adopt(v1::TargetSpec target, std::string id) {
   absl::StatusOr<ImageKey> key = KeyOf(target);
   if (!key.ok()) co_return key.status();
   docker::EngineClient client = host_->client();
-  absl::StatusOr<docker::ImageInfo> image = co_await client.InspectImage(id);
+  absl::StatusOr<docker::ImageInfo> image = co_await FindExactly(std::move(target), id);
   if (!image.ok()) co_return image.status();
-  if (image->id != id || !HasKey(*image, *key)) {
-    co_return absl::FailedPreconditionError(
-        fmt::format("image {} is not one of target {} as it is now", id, target.name()));
-  }
   std::string reference = key->Reference();
   if (std::find(image->tags.begin(), image->tags.end(), reference) != image->tags.end()) {
     co_return absl::OkStatus();
@@ -218,6 +261,10 @@ Task<absl::StatusOr<v1::TargetFacts>> ImageStore::Facts(v1::TargetSpec target,
   }
   if (!described.ok()) co_return described;
   facts->set_image_digest(image.id);
+  facts->clear_base_images();
+  for (v1::BaseImage& base : BaseImagesOf(image.labels)) {
+    *facts->add_base_images() = std::move(base);
+  }
   if (facts_.size() >= kMaxKnownFacts) facts_.clear();
   facts_[cache_key] = *facts;
   co_return facts;

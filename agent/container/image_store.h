@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "agent/container/base_images.h"
 #include "agent/container/build_settings.h"
 #include "agent/container/container_host.h"
 #include "agent/container/guarded_network.h"
@@ -40,14 +41,18 @@ class ImageStore {
   Task<absl::Status> Hold(std::string reference, std::function<bool()> stopping);
   void Release(const std::string& reference);
 
-  // Builds the image of `target` from `context`, labels it, and tags it when it is whole. Older
-  // ones of this target are removed then (common/docker/old_images.h).
+  // Builds the image of `target` from `context`, labels it with what it was made of, bases
+  // included, and tags it when it is whole. Older ones of this target are removed then
+  // (common/docker/old_images.h).
   // `progress` gets the output line by line. The build ends when `builder` is cancelled
   // (CancelAll). FailedPrecondition: the rules for its network are not in force, though they
   // should be.
   Task<absl::Status> Build(v1::TargetSpec target, docker::BodySource context,
                            docker::EngineClient builder, docker::EngineClient::TextSink progress);
 
+  // The image with this id, whatever its name is. NotFound: it is not here. FailedPrecondition: it
+  // was made of something else than the target is made of.
+  Task<absl::StatusOr<docker::ImageInfo>> FindExactly(v1::TargetSpec target, std::string id);
   // The image with this id gets the target's tag, if it is here and was made of what the target is
   // made of. NotFound: it is not here. FailedPrecondition: it was made of something else.
   Task<absl::Status> Adopt(v1::TargetSpec target, std::string id);
@@ -75,6 +80,9 @@ class ImageStore {
   // What no container uses and has no name but those of `loaded`.
   static Task<> RemoveLoaded(docker::EngineClient client, std::vector<std::string> loaded);
   Task<absl::StatusOr<std::string>> BuildNetwork(docker::EngineClient::TextSink progress);
+  // The image like that one, with what it was built on as labels. Its id.
+  static Task<absl::StatusOr<std::string>> WithBases(docker::EngineClient builder, std::string name,
+                                                     std::string id, std::vector<BaseSeen> seen);
 
   const std::shared_ptr<ContainerHost> host_;
   const std::shared_ptr<GuardedNetwork> public_network_;

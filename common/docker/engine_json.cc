@@ -163,6 +163,7 @@ absl::StatusOr<ImageInfo> ParseImage(std::string_view text) {
   ImageInfo info;
   info.id = StringAt(*object, "Id");
   info.tags = StringsAt(*object, "RepoTags");
+  info.digests = StringsAt(*object, "RepoDigests");
   info.bytes = static_cast<uint64_t>(std::max<int64_t>(0, NumberAt(*object, "Size")));
   if (const json::object* config = ObjectAt(*object, "Config"); config != nullptr) {
     info.user = StringAt(*config, "User");

@@ -31,8 +31,9 @@ struct ImageInfo {
   std::vector<std::string> entrypoint;
   std::vector<std::string> arguments;  // "Cmd"
   Labels labels;
-  std::vector<std::string> tags;  // "repository:tag"
-  uint64_t bytes = 0;             // of all its layers
+  std::vector<std::string> tags;     // "repository:tag"
+  std::vector<std::string> digests;  // "repository@sha256:...", of where it was pulled from
+  uint64_t bytes = 0;                // of all its layers
 };
 
 struct ImageSummary {

@@ -97,6 +97,12 @@ TEST_F(AgentServerTest, FirstMessageMustBeAnAcceptableStart) {
       [](M& m) { m.mutable_start()->set_run_id("r\n[info] all is well"); },
       [](M& m) { m.mutable_start()->set_last_committed_seq(UINT64_MAX); },
       [](M& m) { m.mutable_start()->set_orphan_timeout_ms(UINT32_MAX); },
+      [](M& m) {
+        for (int i = 0; i < 100; ++i) {
+          (*m.mutable_start()->mutable_image_ids())[std::to_string(i)] = "sha256:1";
+        }
+      },
+      [](M& m) { (*m.mutable_start()->mutable_image_ids())["x86_64"] = std::string(10'000, 'x'); },
       [](M& m) { m.mutable_start()->mutable_options()->set_concurrency(0); },
       [](M& m) { m.mutable_start()->mutable_options()->set_concurrency(UINT32_MAX); },
       [](M& m) { m.mutable_start()->mutable_options()->set_timeout_ms(UINT32_MAX); },

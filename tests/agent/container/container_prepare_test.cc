@@ -158,6 +158,30 @@ TEST_F(ContainerPrepareTest, WhatIsNotPreparedIsNotRun) {
   EXPECT_THAT(status.error_message(), HasSubstr("not prepared"));
 }
 
+TEST_F(ContainerPrepareTest, TellsWhatTheImageWasBuiltOn) {
+  const std::string name = fmt::format("fetchbench/test-base-{}", getpid());
+  docker::BuildRequest request;
+  request.name = "a base";
+  request.tag = name + ":1";
+  request.context = docker::BodyFromString(test::TargetContext("FROM scratch\nCOPY target /t\n"));
+  const auto base = Get(client_.BuildImage(std::move(request), [](std::string_view) {}));
+  ASSERT_TRUE(base.ok()) << base.status();
+  const std::string context = test::TargetContext(
+      fmt::format("ARG BASE=none\nFROM ${{BASE}} AS build\nFROM build\nLABEL fresh={}\nCOPY target "
+                  "/target\nENTRYPOINT [\"/target\"]\n",
+                  name));
+  v1::TargetSpec target = Spec(context);
+  (*target.mutable_build_args())["BASE"] = name + ":1";
+  const Prepared built = Prepare(*stub_, target, context, context.size());
+  ASSERT_TRUE(built.facts) << built.status.error_message();
+  ASSERT_EQ(built.facts->base_images_size(), 1);
+  EXPECT_EQ(built.facts->base_images(0).reference(), name + ":1");
+  EXPECT_EQ(built.facts->base_images(0).image_id(), *base);
+  EXPECT_EQ(built.facts->base_images(0).digest(), "") << "it came out of no registry";
+  Forget(built.facts->image_digest());
+  Get(client_.RemoveImage(name + ":1")).IgnoreError();
+}
+
 TEST_F(ContainerPrepareTest, AnImageThatIsThereIsTakenAsItIs) {
   const std::string context = FreshContext();
   const Prepared built = PrepareTarget(context);

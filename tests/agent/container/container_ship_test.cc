@@ -29,9 +29,10 @@ class ContainerShipTest : public ContainerTest {
     if (!id_.empty()) Get(client_.RemoveImage(id_)).IgnoreError();
   }
 
-  v1::ImageFound Look() {
+  v1::ImageFound Look(const std::string& id = "") {
     v1::PrepareRequest request;
     *request.mutable_start()->mutable_target() = Spec(context_);
+    request.mutable_start()->set_image_id(id);
     request.mutable_start()->set_look(true);
     grpc::ClientContext call;
     auto stream = stub_->Prepare(&call);
@@ -90,6 +91,18 @@ class ContainerShipTest : public ContainerTest {
     return result;
   }
 
+  // Another image of the same folder, under that name; its id.
+  std::string BuildOver(const std::string& tag) {
+    docker::BuildRequest request;
+    request.name = "another image";
+    request.context = docker::BodyFromString(test::TargetContext("FROM " + tag + "\n"));
+    request.tag = tag;
+    request.labels["by"] = "hand";
+    const auto id = Get(client_.BuildImage(std::move(request), [](std::string_view) {}));
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+
   std::string context_;
   std::string id_;
 };
@@ -122,6 +135,40 @@ TEST_F(ContainerShipTest, AnImageThatIsThereIsNotAskedFor) {
   EXPECT_FALSE(taken.asked);
   EXPECT_EQ(Look().image_id(), id_);
   ASSERT_TRUE(Get(client_.RemoveImage("fetchbench/test-other:x")).ok());
+}
+
+// Somebody's build by hand takes the name over; the image that the fleet runs is still there.
+TEST_F(ContainerShipTest, AnImageThatLostItsNameIsFoundHandedOutAndTakenByItsId) {
+  const std::string tag = Get(client_.InspectImage(id_))->tags.at(0);
+  ASSERT_TRUE(Get(client_.TagImage(id_, "fetchbench/test-other", "y")).ok());
+  const std::string other = BuildOver(tag);
+  EXPECT_EQ(Look().image_id(), other);
+  EXPECT_EQ(Look(id_).image_id(), id_);
+  EXPECT_EQ(Look("sha256:" + std::string(64, '1')).image_id(), other);
+  std::string bytes;
+  EXPECT_TRUE(Export(id_, bytes).ok());
+  const Taken taken = Take(id_, "");
+  EXPECT_TRUE(taken.status.ok()) << taken.status.error_message();
+  EXPECT_EQ(taken.digest, id_);
+  EXPECT_EQ(Look().image_id(), id_);
+  ASSERT_TRUE(Get(client_.RemoveImage("fetchbench/test-other:y")).ok());
+}
+
+TEST_F(ContainerShipTest, AnImageThatWasReplacedAfterItWasMadeReadyIsNotStarted) {
+  v1::Start start = test::MakeStart("r");
+  *start.mutable_target() = Spec(context_);
+  start.mutable_container()->set_network_mode("none");
+  (*start.mutable_image_ids())[config_.host.architecture()] = id_;
+  EXPECT_TRUE(Run(start, test::MakeUrls(3)).finished);
+  const std::string other = BuildOver(Get(client_.InspectImage(id_))->tags.at(0));
+  start.set_run_id("s");
+  const test::RunResult refused = Run(start, test::MakeUrls(3));
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.status.error_message(), AllOf(HasSubstr(id_), HasSubstr(other)));
+  EXPECT_TRUE(OwnContainers().empty()) << "not even to describe itself";
+  (*start.mutable_image_ids())[config_.host.architecture()] = other;
+  EXPECT_TRUE(Run(start, test::MakeUrls(3)).finished);
+  Get(client_.RemoveImage(other)).IgnoreError();
 }
 
 TEST_F(ContainerShipTest, AnotherImageThanWasAnnouncedIsRefusedAndRemoved) {
