@@ -12,7 +12,7 @@ AgentRoster::AgentRoster(net::any_io_executor loop, const Clock& clock)
 
 void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
                           const v1::Start& start, AgentSessionLimits limits,
-                          const AgentSession::Release& release,
+                          const AgentSession::Release& release, const MakeReady& make_ready,
                           const std::function<AgentEvents(AgentIndex)>& events_of) {
   std::vector<std::string> names;
   for (const AgentEndpoint& endpoint : endpoints) names.push_back(endpoint.shown());
@@ -22,6 +22,11 @@ void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::vect
     sessions_.push_back(
         std::make_shared<AgentSession>(loop_, endpoints[i], start, limits, events_of(i)));
     sessions_.back()->set_release(release);
+    if (make_ready) {
+      sessions_.back()->set_make_ready([make_ready, i](absl::Status refused, v1::Start& its) {
+        return make_ready(i, std::move(refused), its);
+      });
+    }
   }
   for (const auto& session : sessions_) session->Begin();
 }

@@ -21,11 +21,14 @@ class AgentRoster {
  public:
   AgentRoster(net::any_io_executor loop, const Clock& clock);
 
-  // Dials every agent. Each gets `start` and the events that `events_of` makes
-  // for it. Once.
+  using MakeReady =
+      std::function<Task<absl::Status>(AgentIndex agent, absl::Status refused, v1::Start& start)>;
+
+  // Dials every agent. Each gets `start` and the events that `events_of` makes for it. `release`
+  // and `make_ready`: see AgentSession; may be empty. Once.
   void Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
                const v1::Start& start, AgentSessionLimits limits,
-               const AgentSession::Release& release,
+               const AgentSession::Release& release, const MakeReady& make_ready,
                const std::function<AgentEvents(AgentIndex)>& events_of);
   // Until every agent that is `expected` wants URLs or has failed, `limit` has passed, or
   // `stopped`. At least one started, or stopped: OK.

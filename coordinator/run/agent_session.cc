@@ -123,6 +123,10 @@ Task<> AgentSession::Run(Self self) {
       status = co_await ReleaseAgent(self, status);
       if (self->ended_) break;
     }
+    if (absl::IsFailedPrecondition(status) && !self->started_here_ && self->make_ready_) {
+      status = co_await MakeAgentReady(self, status);
+      if (self->ended_) break;
+    }
     if (IsFatal(status)) {
       self->End();
       self->events_.failed(status, {});
@@ -143,6 +147,16 @@ Task<absl::Status> AgentSession::ReleaseAgent(Self self, absl::Status refused) {
     co_return absl::UnavailableError("it was released from an earlier session of this run");
   }
   co_return IsFatal(released) ? refused : released;
+}
+
+// One that came back, or only came after the others were made ready, may have another image.
+Task<absl::Status> AgentSession::MakeAgentReady(Self self, absl::Status refused) {
+  if (self->made_ready_ >= kMostMadeReady) co_return refused;
+  ++self->made_ready_;
+  self->events_.away(refused);
+  absl::Status ready = co_await self->make_ready_(std::move(refused), self->start_);
+  if (ready.ok()) co_return absl::UnavailableError("its target was made ready again");
+  co_return ready;
 }
 
 Task<absl::Status> AgentSession::RunStream(Self self) {

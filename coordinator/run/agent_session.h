@@ -25,6 +25,8 @@ namespace fetchbench::coordinator {
 inline constexpr int kMaxHeldLeases = 1 << 20;
 // The highest number of a batch.
 inline constexpr uint64_t kMaxBatchSeq = uint64_t{1} << 62;
+// An agent that does not stay ready is given up after so many attempts.
+inline constexpr int kMostMadeReady = 5;
 
 struct AgentSessionLimits {
   // Nothing heard for so long: the stream is given up and opened anew. Agents report every second.
@@ -56,11 +58,17 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   // on a thread of its own.
   using Release = std::function<absl::Status(const AgentEndpoint& endpoint)>;
 
+  // The agent refused to start (FailedPrecondition): what can be done about it, and what `start` is
+  // then. OK: it may be started. Called on the loop.
+  using MakeReady = std::function<Task<absl::Status>(absl::Status refused, v1::Start& start)>;
+
   AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1::Start start,
                AgentSessionLimits limits, AgentEvents events);
 
   // For an agent that turns out to be busy; none: that is the end of this session.
   void set_release(Release release) { release_ = std::move(release); }
+  // For an agent that is not ready; none: likewise.
+  void set_make_ready(MakeReady make_ready) { make_ready_ = std::move(make_ready); }
   void Begin();
 
   // URLs that the agent wants and has not been sent.
@@ -104,6 +112,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   absl::Status HandleBatch(v1::Batch& batch);
   absl::Status HandleStarted(const v1::Started& started);
   static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
+  static Task<absl::Status> MakeAgentReady(Self self, absl::Status refused);
   void End();
   void WakeWriter();
 
@@ -113,6 +122,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   AgentSessionLimits limits_;
   AgentEvents events_;
   Release release_;
+  MakeReady make_ready_;
+  int made_ready_ = 0;
   std::unique_ptr<v1::Agent::Stub> stub_;
   std::shared_ptr<Connection> connection_;
   Wakeup room_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "common/net.h"
@@ -28,12 +29,21 @@ struct ImageArchive {
 // On the loop; must outlive its calls.
 class ImageCourier {
  public:
-  ImageCourier(const FleetCall& call, ImagePlan& plan) : call_(call), plan_(plan) {}
+  // `archive`: fetched before, by another courier; null: it has to be fetched.
+  ImageCourier(const FleetCall& call, ImagePlan& plan,
+               std::shared_ptr<const ImageArchive> archive = nullptr)
+      : call_(call),
+        plan_(plan),
+        archive_(std::move(archive)),
+        begun_(archive_ != nullptr),
+        done_(begun_) {}
 
   // The archive, for agent `receiver`, which is told meanwhile how far it is. FailedPrecondition:
   // no agent hands it out. Cancelled: the user gave up.
   Task<absl::StatusOr<std::shared_ptr<const ImageArchive>>> Get(size_t receiver);
 
+  // Null: nobody needed it, or no agent handed it out.
+  const std::shared_ptr<const ImageArchive>& archive() const { return archive_; }
   // Somebody needed it, and no agent handed it out.
   bool lost() const { return done_ && archive_ == nullptr; }
 

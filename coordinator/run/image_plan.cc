@@ -5,17 +5,20 @@
 
 namespace fetchbench::coordinator {
 
-ImagePlan::ImagePlan(std::vector<ImageSighting> agents) : agents_(std::move(agents)) {
+ImagePlan::ImagePlan(std::vector<ImageSighting> agents, const std::string& wanted)
+    : agents_(std::move(agents)) {
   std::map<std::string, size_t> count;
   for (const ImageSighting& s : agents_) {
     if (!s.image_id.empty()) ++count[s.image_id];
   }
   size_t most = 0;
   for (const ImageSighting& s : agents_) {
-    if (s.image_id.empty() || count[s.image_id] <= most) continue;
+    const bool first = !wanted.empty() && s.image_id == wanted;
+    if (s.image_id.empty() || (!first && count[s.image_id] <= most)) continue;
     most = count[s.image_id];
     id_ = s.image_id;
     bytes_ = s.bytes;
+    if (first) break;
   }
   for (const ImageSighting& s : agents_) {
     if (!id_.empty() && s.image_id == id_) holders_.insert(s.agent);

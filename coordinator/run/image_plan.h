@@ -18,8 +18,8 @@ struct ImageSighting {
 };
 
 // Which image the agents of one architecture run, who builds it, and who hands it to the others.
-// One that is there already is the fleet's: the one that most have, among equals that of the first
-// agent. Pure.
+// One that is there already is the fleet's: `wanted` (an id; empty: none is), else the one that
+// most have, among equals that of the first agent. Pure.
 class ImagePlan {
  public:
   // A build that fails on so many agents would fail on the others.
@@ -27,7 +27,7 @@ class ImagePlan {
   // So many agents are asked to hand an image out before it is given up.
   static constexpr size_t kMostSources = 3;
 
-  explicit ImagePlan(std::vector<ImageSighting> agents);
+  explicit ImagePlan(std::vector<ImageSighting> agents, const std::string& wanted = "");
 
   const std::vector<ImageSighting>& agents() const { return agents_; }
   // Of the fleet's image; empty: it has to be built.

@@ -66,6 +66,10 @@ void BoundList(Message& message, const Reflection& reflection, const FieldDescri
   while (!wide && reflection.FieldSize(message, &field) > kMaxPeerListEntries) {
     reflection.RemoveLast(&message, &field);
   }
+  const bool messages = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map();
+  for (int i = 0; messages && i < reflection.FieldSize(message, &field); ++i) {
+    BoundPeerMessage(*reflection.MutableRepeatedMessage(&message, &field, i));
+  }
   for (int i = 0; text && i < reflection.FieldSize(message, &field); ++i) {
     reflection.SetRepeatedString(
         &message, &field, i,

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,15 @@ struct FleetCall {
   std::string folder;  // where an image on its way is kept, in a file without a name
   PrepareLimits limits;
   PrepareEvents events;
+  // By architecture: the image that an earlier session of the run had. Taken where it still is.
+  std::map<std::string, std::string> earlier_ids = {};
 
   void Tell(size_t agent, std::string message) const;
 };
 
 // What one agent is asked for, beside the target.
 struct PrepareWish {
-  bool look = false;                // only which image is there
+  bool look = false;                // only which image is there; this one, if it is
   std::string image_id;             // the image must be this one; empty: any
   ImageCourier* courier = nullptr;  // where an agent's image comes from that lacks it
 };

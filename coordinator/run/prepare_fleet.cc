@@ -10,8 +10,6 @@
 #include <utility>
 
 #include "coordinator/run/all_of.h"
-#include "coordinator/run/image_courier.h"
-#include "coordinator/run/image_plan.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -33,10 +31,18 @@ Task<> LookInto(const FleetCall& call, size_t index, Facts& result,
                 std::optional<ImageSighting>& sighting) {
   PrepareWish wish;
   wish.look = true;
-  Last last = co_await PrepareAgent(call, index, std::move(wish));
+  Last last = co_await PrepareAgent(call, index, wish);
   if (!last.ok()) {
     result = last.status();
     co_return;
+  }
+  const auto earlier = call.earlier_ids.find(last->found().architecture());
+  if (earlier != call.earlier_ids.end() && earlier->second != last->found().image_id() &&
+      call.plan.context != nullptr) {
+    // It may have lost its name.
+    wish.image_id = earlier->second;
+    Last again = co_await PrepareAgent(call, index, wish);
+    if (again.ok()) last = std::move(again);
   }
   const v1::ImageFound& found = last->found();
   sighting = ImageSighting{index, found.architecture(), found.image_id(), found.image_bytes()};
@@ -50,8 +56,9 @@ Task<> PrepareInto(Facts& result, const FleetCall& call, size_t index) {
 // The agents of one architecture.
 class Group {
  public:
-  Group(const FleetCall& call, std::vector<ImageSighting> agents, std::vector<Facts>& results)
-      : call_(call), plan_(std::move(agents)), results_(results) {
+  Group(const FleetCall& call, std::vector<ImageSighting> agents, const std::string& earlier_id,
+        std::vector<Facts>& results)
+      : call_(call), plan_(std::move(agents), earlier_id), results_(results) {
     for (const ImageSighting& s : plan_.agents()) {
       results_[s.agent] = absl::CancelledError("stopped by the user");
     }
@@ -74,6 +81,9 @@ class Group {
       plan_.Lost();
     }
   }
+
+  // See ImageCourier.
+  const std::shared_ptr<const ImageArchive>& archive() const { return archive_; }
 
  private:
   const std::string& Name(size_t agent) const { return call_.endpoints[agent].shown(); }
@@ -103,6 +113,7 @@ class Group {
       if (s.agent != builder) tasks.push_back(PrepareSame(s.agent, courier));
     }
     co_await AllOf(call_.loop, std::move(tasks));
+    archive_ = courier.archive();
     co_return !courier.lost() || call_.events.stopped();
   }
 
@@ -144,6 +155,7 @@ class Group {
   const FleetCall& call_;
   ImagePlan plan_;
   std::vector<Facts>& results_;
+  std::shared_ptr<const ImageArchive> archive_;
   std::map<size_t, std::string> tried_;  // who failed to build, and why
   absl::Status last_trouble_;
   int sending_ = 0;
@@ -189,6 +201,17 @@ Task<Groups> LookAround(const FleetCall& call, std::vector<Facts>& results) {
   co_return groups;
 }
 
+// What the agents of one architecture have in the end; those that are not ready aside.
+void NoteImage(const std::vector<ImageSighting>& agents, const std::vector<Facts>& results,
+               FleetImage& image) {
+  for (ImageSighting s : agents) {
+    if (!results[s.agent].ok()) continue;
+    s.image_id = results[s.agent]->image_digest();
+    if (image.id.empty()) image.id = s.image_id;
+    if (s.image_id == image.id) image.holders.push_back(std::move(s));
+  }
+}
+
 }  // namespace
 
 Task<FleetPrepared> PrepareFleet(const FleetCall& call) {
@@ -200,14 +223,18 @@ Task<FleetPrepared> PrepareFleet(const FleetCall& call) {
   Groups groups;
   if (container) groups = co_await LookAround(call, results);
   std::vector<Task<>> tasks;
-  std::vector<std::unique_ptr<Group>> parts;
+  std::map<std::string, std::unique_ptr<Group>> parts;
   for (size_t i = 0; !container && i < results.size(); ++i) {
     tasks.push_back(PrepareInto(results[i], call, i));
   }
   for (const auto& [architecture, agents] : groups) {
     if (shipped) {
-      parts.push_back(std::make_unique<Group>(call, agents, results));
-      tasks.push_back(parts.back()->Prepare());
+      const auto earlier = call.earlier_ids.find(architecture);
+      auto& part = parts[architecture];
+      part = std::make_unique<Group>(
+          call, agents, earlier == call.earlier_ids.end() ? std::string() : earlier->second,
+          results);
+      tasks.push_back(part->Prepare());
       continue;
     }
     for (const ImageSighting& s : agents) {
@@ -217,6 +244,10 @@ Task<FleetPrepared> PrepareFleet(const FleetCall& call) {
   co_await AllOf(call.loop, std::move(tasks));
   for (const auto& [architecture, agents] : groups) {
     if (prepared.one_image.ok()) prepared.one_image = CheckOneImage(call, agents, results);
+    FleetImage image;
+    NoteImage(agents, results, image);
+    if (shipped) image.archive = parts[architecture]->archive();
+    if (!image.id.empty()) prepared.images[architecture] = std::move(image);
   }
   co_return prepared;
 }

@@ -1,17 +1,32 @@
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/net.h"
+#include "coordinator/run/image_courier.h"
+#include "coordinator/run/image_plan.h"
 #include "coordinator/run/prepare_call.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {
 
+// The image that the agents of one architecture have.
+struct FleetImage {
+  std::string id;
+  std::vector<ImageSighting> holders;
+  // Null: none of them was sent it.
+  std::shared_ptr<const ImageArchive> archive;
+};
+
 struct FleetPrepared {
   // In the order of the endpoints. Unavailable: the agent could not be reached.
   std::vector<absl::StatusOr<v1::TargetFacts>> agents;
+  // By architecture, as HostFacts names it. None: the target runs in no container.
+  std::map<std::string, FleetImage> images;
   // FailedPrecondition: two that are ready, of one architecture, have different images; names both.
   absl::Status one_image;
 };

@@ -152,6 +152,9 @@ ResumeState StateOf(const json::object& o, const TargetRegistry& targets) {
   for (const auto& [name, facts] : o.at("facts").as_object()) {
     s.facts[std::string(name)] = MessageOf<v1::TargetFacts>(facts);
   }
+  for (const auto& [architecture, id] : o.at("image_ids").as_object()) {
+    s.image_ids[std::string(architecture)] = std::string(id.as_string());
+  }
   s.profile_sha256 = TextOf(o, "profile_sha256");
   s.sessions = NumberOf<uint32_t>(o, "sessions");
   for (const json::value& pause : o.at("pauses").as_array()) {
@@ -198,6 +201,7 @@ std::string ToJson(const ResumeState& s) {
                             {"invalid", s.invalid},
                             {"target", MessageText(s.target)},
                             {"facts", std::move(facts)},
+                            {"image_ids", json::value_from(s.image_ids)},
                             {"profile_sha256", s.profile_sha256},
                             {"sessions", s.sessions},
                             {"pauses", PausesJson(s.pauses)},
@@ -254,6 +258,10 @@ std::string DifferenceOf(const std::string& agent, const v1::TargetFacts& then,
                          const v1::TargetFacts& now, bool same_image) {
   std::string words;
   if (same_image) NoteChange(words, "image", then.image_digest(), now.image_digest());
+  // What was built on: recorded by agents that built it.
+  if (then.base_images_size() > 0 && now.base_images_size() > 0) {
+    NoteChange(words, "base images", Joined(BasesInWords(then)), Joined(BasesInWords(now)));
+  }
   NoteChange(words, "version", then.version(), now.version());
   NoteChange(words, "runtime", then.runtime(), now.runtime());
   NoteChange(words, "libraries", Joined(then.libraries()), Joined(now.libraries()));

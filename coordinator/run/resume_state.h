@@ -31,6 +31,7 @@ struct ResumeState {
   // What ran, once that is known: nothing else may go on with it.
   v1::TargetSpec target;
   std::map<std::string, v1::TargetFacts> facts;  // by the agent's name
+  std::map<std::string, std::string> image_ids;  // by architecture; a container target's
   std::string profile_sha256;                    // of the simulated web; empty: not known, or none
 
   uint32_t sessions = 0;      // coordinators that have begun or resumed it

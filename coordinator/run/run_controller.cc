@@ -206,13 +206,16 @@ Task<absl::Status> RunController::ConnectAgents() {
     same_clock.push_back(StaysOnThisMachine(agent.address));
   }
   const std::string session = SessionId(identity_.run_id, journal_->state().sessions);
-  const v1::Start start = MakeStart(session, options_, stage_->target(), stage_->web());
+  const v1::Start start = stage_->StartOf(session);
   AgentSession::Release release;
   if (journal_->resumed()) {
     release = [run_id = identity_.run_id, limit = options_.connect_timeout](
                   const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
   }
-  engine_->Connect(stage_->agents(), same_clock, start, release);
+  engine_->Connect(stage_->agents(), same_clock, start, release,
+                   [this](AgentIndex agent, absl::Status refused, v1::Start& its) {
+                     return stage_->MakeReadyAgain(agent, std::move(refused), its);
+                   });
   if (const size_t agents = stage_->agents().size(); agents > 1) {
     display_.Log(ConcurrencyInWords(options_.concurrency, agents));
   }
@@ -224,8 +227,9 @@ Task<absl::Status> RunController::ConnectAgents() {
 
 absl::Status RunController::Feed() {
   const SimulatedWeb* web = stage_->web();
-  const auto pause = journal_->NoteFeeding(stage_->target(), stage_->facts_by_agent(),
-                                           web == nullptr ? "" : web->config.profile_sha256);
+  const auto pause =
+      journal_->NoteFeeding({stage_->target(), stage_->facts_by_agent(), stage_->image_ids(),
+                             web == nullptr ? "" : web->config.profile_sha256});
   if (!pause.ok()) return pause.status();
   if (journal_->resumed()) engine_->AddPause(*pause);
   began_ = clock_.Now();

@@ -82,8 +82,9 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
 }
 
 void RunEngine::Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
-                        const v1::Start& start, const AgentSession::Release& release) {
-  roster_.Connect(endpoints, std::move(same_clock), start, options_.session, release,
+                        const v1::Start& start, const AgentSession::Release& release,
+                        const AgentRoster::MakeReady& make_ready) {
+  roster_.Connect(endpoints, std::move(same_clock), start, options_.session, release, make_ready,
                   [this](AgentIndex i) { return EventsOf(i); });
   for (AgentIndex i = 0; i < roster_.size() && i < known_by_agent_.size(); ++i) {
     roster_.board().Records(i, known_by_agent_[i]);

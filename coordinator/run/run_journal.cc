@@ -59,13 +59,12 @@ void RunJournal::NotDownBefore(int64_t wall_us) {
   state_.down_since_us = std::max(state_.down_since_us, wall_us);
 }
 
-absl::StatusOr<Pause> RunJournal::NoteFeeding(const v1::TargetSpec& target,
-                                              const std::map<std::string, v1::TargetFacts>& facts,
-                                              const std::string& profile_sha256) {
-  if (!target.name().empty()) state_.target = target;
+absl::StatusOr<Pause> RunJournal::NoteFeeding(const MadeReady& ready) {
+  if (!ready.target.name().empty()) state_.target = ready.target;
   // Those of agents that were there before and are not now stay.
-  for (const auto& [name, of_agent] : facts) state_.facts[name] = of_agent;
-  if (!profile_sha256.empty()) state_.profile_sha256 = profile_sha256;
+  for (const auto& [name, facts] : ready.facts) state_.facts[name] = facts;
+  for (const auto& [architecture, id] : ready.image_ids) state_.image_ids[architecture] = id;
+  if (!ready.profile_sha256.empty()) state_.profile_sha256 = ready.profile_sha256;
   state_.fed_since_us = clock_->WallUs();
   Pause pause;
   if (resumed()) {

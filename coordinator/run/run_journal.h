@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
@@ -11,6 +12,14 @@
 #include "coordinator/summary/summary.h"
 
 namespace fetchbench::coordinator {
+
+// What a session runs with.
+struct MadeReady {
+  v1::TargetSpec target = {};
+  std::map<std::string, v1::TargetFacts> facts = {};  // by the agent's name
+  std::map<std::string, std::string> image_ids = {};  // by architecture
+  std::string profile_sha256 = {};  // of the simulated web; empty: not known, or none
+};
 
 // Keeps in the run's folder what another coordinator needs to go on with the run, as far as it has
 // come. Every Note... is on disk when it returns OK. On the control loop.

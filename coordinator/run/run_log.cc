@@ -87,6 +87,11 @@ void LogImageSent(const std::string& agent, const std::string& target) {
            fmt::format("agent {} gets the image of target {} from another agent", agent, target));
 }
 
+void LogMadeReadyAgain(const std::string& agent, const absl::Status& refused) {
+  LogEvent(level::warn, "made_ready_again", {{"agent", agent}, {"why", Text(refused)}},
+           fmt::format("agent {} is made ready again: {}", agent, Text(refused)));
+}
+
 void LogPrepared(const std::string& agent, const std::string& target,
                  const v1::TargetFacts& facts) {
   LogEvent(level::info, "target_ready",

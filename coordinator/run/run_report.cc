@@ -40,6 +40,11 @@ json::object HostJson(const v1::HostFacts& host) {
 json::object TargetJson(const v1::TargetFacts& target) {
   json::array libraries;
   for (const std::string& library : target.libraries()) libraries.emplace_back(library);
+  json::array bases;
+  for (const v1::BaseImage& base : target.base_images()) {
+    bases.push_back(json::object{
+        {"reference", base.reference()}, {"image_id", base.image_id()}, {"digest", base.digest()}});
+  }
   return {{"name", target.name()},
           {"version", target.version()},
           {"runtime", target.runtime()},
@@ -47,7 +52,8 @@ json::object TargetJson(const v1::TargetFacts& target) {
           {"tls_library", target.tls_library()},
           {"tls_groups", target.tls_groups()},
           {"libc", target.libc()},
-          {"image_digest", target.image_digest()}};
+          {"image_digest", target.image_digest()},
+          {"base_images", std::move(bases)}};
 }
 
 json::object ContainerJson(const v1::ContainerOptions& container) {
@@ -111,6 +117,19 @@ json::object WebJson(const RunOptions& options, const OriginConfig& origin) {
 
 }  // namespace
 
+std::vector<std::string> BasesInWords(const v1::TargetFacts& target) {
+  std::vector<std::string> words;
+  for (const v1::BaseImage& base : target.base_images()) {
+    if (base.digest().empty()) {
+      words.push_back(fmt::format("{} (image {})", base.reference(), base.image_id()));
+    } else {
+      const bool pinned = base.reference().find('@') != std::string::npos;
+      words.push_back(pinned ? base.reference() : base.reference() + "@" + base.digest());
+    }
+  }
+  return words;
+}
+
 RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
                    const OriginConfig* origin, const AgentBoard* board,
                    const v1::TargetFacts* prepared) {
@@ -135,6 +154,7 @@ RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
     f.tls_groups = target->tls_groups();
     f.libc = target->libc();
     f.image_digest = target->image_digest();
+    f.base_images = BasesInWords(*target);
   }
   f.web = options.web == Web::kSim ? "sim" : "internet";
   if (origin != nullptr) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "coordinator/cli/options.h"
 #include "coordinator/input/url_list.h"
@@ -22,6 +23,10 @@ struct RunIdentity {
   int64_t started_us = 0;
   std::string list_name;
 };
+
+// What a target's image was built on, one text each: "golang:1@sha256:..." with its digest in the
+// registry, else "NAME (image sha256:...)".
+std::vector<std::string> BasesInWords(const v1::TargetFacts& target);
 
 // `prepared`: what the target told before it was started; null: nothing yet.
 RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,

@@ -126,9 +126,51 @@ Task<absl::Status> RunStage::Prepare() {
   call.limits.connect = local_agent_ ? options_.connect_timeout : kSecondConnect;
   call.events.progress = [this](size_t i, const v1::PrepareProgress& p) { ShowPrepare(i, p); };
   call.events.stopped = events_.stopped;
-  const FleetPrepared prepared = co_await PrepareFleet(call);
+  if (before_ != nullptr) call.earlier_ids = before_->image_ids;
+  FleetPrepared prepared = co_await PrepareFleet(call);
   if (!prepared.one_image.ok()) co_return prepared.one_image;
+  if (absl::Status s = CheckSameImages(prepared.images); !s.ok()) co_return s;
+  images_ = std::make_unique<FleetImages>(std::move(call), std::move(prepared.images));
   co_return JudgePrepared(prepared.agents);
+}
+
+// What was named must be what it was, to the digest. What was built of the same folder is said, and
+// its bases and what it tells of itself are compared (CheckSame).
+absl::Status RunStage::CheckSameImages(const std::map<std::string, FleetImage>& images) const {
+  if (before_ == nullptr) return absl::OkStatus();
+  for (const auto& [architecture, image] : images) {
+    const auto then = before_->image_ids.find(architecture);
+    if (then == before_->image_ids.end() || then->second == image.id) continue;
+    const std::string what =
+        fmt::format("the image of {} for {} was {}, is {}", options_.target.name, architecture,
+                    then->second, image.id);
+    if (!options_.image.empty()) return Changed(what);
+    spdlog::warn(
+        "{}: no agent has the old one any more; this one was built of the same folder with the "
+        "same arguments",
+        what);
+  }
+  return absl::OkStatus();
+}
+
+v1::Start RunStage::StartOf(const std::string& session_id) const {
+  v1::Start start = MakeStart(session_id, options_, target_, web());
+  for (const auto& [architecture, id] : image_ids())
+    (*start.mutable_image_ids())[architecture] = id;
+  return start;
+}
+
+std::map<std::string, std::string> RunStage::image_ids() const {
+  return images_ ? images_->Ids() : std::map<std::string, std::string>();
+}
+
+Task<absl::Status> RunStage::MakeReadyAgain(size_t agent, absl::Status refused, v1::Start& start) {
+  if (!images_) co_return refused;
+  absl::Status ready = co_await images_->MakeReadyAgain(agent, std::move(refused));
+  start.clear_image_ids();
+  for (const auto& [architecture, id] : image_ids())
+    (*start.mutable_image_ids())[architecture] = id;
+  co_return ready;
 }
 
 absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results) {
@@ -222,6 +264,7 @@ std::optional<std::string> RunStage::LocalAgentEnd() {
 }
 
 Task<> RunStage::Stop(bool hurry) {
+  if (images_) images_->Close();
   const std::chrono::milliseconds limit = hurry ? kHurriedStopLimit : kStopLimit;
   if (local_agent_) {
     local_agent_->process().Stop(options_.target.is_container() ? limit + kRemoveLimit : limit);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/net.h"
 #include "coordinator/cli/options.h"
+#include "coordinator/run/fleet_images.h"
 #include "coordinator/run/list_loader.h"
 #include "coordinator/run/placement.h"
 #include "coordinator/run/prepare_fleet.h"
@@ -60,6 +61,14 @@ class RunStage {
   // Why there is no hope for our own agent; empty: it lives, or there is none.
   std::optional<std::string> LocalAgentEnd();
 
+  // What every agent is told. After SetUp.
+  v1::Start StartOf(const std::string& session_id) const;
+  // An agent refused to start: makes its image that of the others, if that is what it lacks. See
+  // AgentSession::MakeReady.
+  Task<absl::Status> MakeReadyAgain(size_t agent, absl::Status refused, v1::Start& start);
+  // By architecture; none: the target runs in no container.
+  std::map<std::string, std::string> image_ids() const;
+
   const v1::TargetSpec& target() const { return target_; }
   // Of the first agent that was ready; null before.
   const v1::TargetFacts* facts() const { return facts_ ? &*facts_ : nullptr; }
@@ -74,6 +83,7 @@ class RunStage {
   Task<absl::Status> StartWeb();
   Task<absl::Status> Prepare();
   absl::Status JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results);
+  absl::Status CheckSameImages(const std::map<std::string, FleetImage>& images) const;
   absl::Status CheckSame(const std::string& agent, const v1::TargetFacts& facts) const;
   void ShowPrepare(size_t agent, const v1::PrepareProgress& progress);
 
@@ -91,6 +101,7 @@ class RunStage {
   std::vector<bool> reached_;
   v1::TargetSpec target_;
   std::vector<AgentProgress> preparing_;
+  std::unique_ptr<FleetImages> images_;
   std::optional<v1::TargetFacts> facts_;
   std::map<std::string, v1::TargetFacts> facts_by_agent_;
 };

@@ -165,11 +165,12 @@ struct RunFacts {
   std::string tls_library;
   std::string tls_groups;
   std::string libc;
-  std::string image_digest;  // empty: not a container
-  std::string limits;        // of the container, in words; empty: none
-  std::string host;          // "name, CPU model, N CPUs, kernel"
-  std::string web;           // "sim" or "internet"
-  std::string profile;       // with sim
+  std::string image_digest;              // empty: not a container
+  std::vector<std::string> base_images;  // what it was built on, with digests; empty: not known
+  std::string limits;                    // of the container, in words; empty: none
+  std::string host;                      // "name, CPU model, N CPUs, kernel"
+  std::string web;                       // "sim" or "internet"
+  std::string profile;                   // with sim
   std::string profile_sha256;
   uint64_t seed = 0;
   std::string urls;          // where the list came from: file name, or "standard input"

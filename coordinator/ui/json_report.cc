@@ -102,6 +102,7 @@ json::object Run(const RunFacts& f) {
           {"tls_groups", Text(f.tls_groups)},
           {"libc", Text(f.libc)},
           {"image_digest", Text(f.image_digest)},
+          {"base_images", Texts(f.base_images)},
           {"limits", Text(f.limits)},
           {"host", Text(f.host)},
           {"web", Text(f.web)},

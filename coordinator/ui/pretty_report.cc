@@ -156,6 +156,10 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view betwe
   return text;
 }
 
+std::string BasesText(const RunFacts& f) {
+  return f.base_images.empty() ? "" : "built on " + Joined(f.base_images, ", ");
+}
+
 std::string FactsText(const RunFacts& f) {
   std::vector<std::string> others = f.libraries;  // the TLS library has a place of its own
   std::erase(others, f.tls_library);
@@ -167,6 +171,7 @@ std::string FactsText(const RunFacts& f) {
                                     f.tls_groups.empty() ? "" : "groups " + f.tls_groups,
                                     f.libc,
                                     f.image_digest,
+                                    BasesText(f),
                                     f.limits,
                                     f.host};
   if (f.web == "sim") {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,14 @@ TEST(ImagePlanTest, TheImageThatMostHaveIsTheFleets) {
   const ImagePlan plan(Sightings({"", "a", "b", "b"}));
   EXPECT_TRUE(plan.Lacks(0) && plan.Lacks(1));
   EXPECT_FALSE(plan.Lacks(2) || plan.Lacks(3));
+}
+
+TEST(ImagePlanTest, TheImageOfAnEarlierSessionGoesFirst) {
+  const ImagePlan plan(Sightings({"b", "b", "a"}), "a");
+  EXPECT_EQ(plan.id(), "a");
+  EXPECT_TRUE(plan.Lacks(0) && plan.Lacks(1));
+  EXPECT_FALSE(plan.Lacks(2));
+  EXPECT_EQ(ImagePlan(Sightings({"b", "b", "a"}), "gone").id(), "b");
 }
 
 TEST(ImagePlanTest, SourcesAndBuildersAreTriedOnceAndNotForEver) {
@@ -96,6 +105,7 @@ class PrepareFleetTest : public ::testing::Test {
       told_.push_back(progress.message());
     };
     call.events.stopped = [] { return false; };
+    call.earlier_ids = earlier_ids_;
     return test::RunOn(loop_, PrepareFleet(call)).get();
   }
 
@@ -111,6 +121,7 @@ class PrepareFleetTest : public ::testing::Test {
   const test::TempFolder folder_;
   IoThread loop_{"prepare-test"};
   std::vector<std::string> told_;
+  std::map<std::string, std::string> earlier_ids_;
   std::vector<std::unique_ptr<FakeImageAgent>> agents_;
 };
 
@@ -133,6 +144,31 @@ TEST_F(PrepareFleetTest, AnImageThatIsThereIsNotBuiltAnew) {
   Add({.builds = "three"}, "other");
   EXPECT_EQ(Images(Prepare()), (Strings{"old", "old", "old"}));
   for (const auto& agent : agents_) EXPECT_EQ(agent->builds(), 0);
+}
+
+TEST_F(PrepareFleetTest, TheImageOfAnEarlierSessionIsTakenWhereItStillIs) {
+  Add({}, "other");
+  Add({}, "other");
+  Add({}, "earlier");
+  Add({.architecture = "aarch64"}, "arm");
+  earlier_ids_ = {{"x86_64", "earlier"}, {"aarch64", "gone"}};
+  EXPECT_EQ(Images(Prepare()), (Strings{"earlier", "earlier", "earlier", "arm"}));
+}
+
+TEST_F(PrepareFleetTest, TellsWhichImageEachArchitectureHasAndWhoHasIt) {
+  Add({.builds = "one"});
+  Add({.builds = "two"});
+  Add({.refuse_load = true});
+  Add({.architecture = "aarch64", .builds = "arm"});
+  const FleetPrepared prepared = Prepare();
+  ASSERT_EQ(prepared.images.size(), 2u);
+  const FleetImage& image = prepared.images.at("x86_64");
+  EXPECT_EQ(image.id, "one");
+  ASSERT_EQ(image.holders.size(), 2u);
+  EXPECT_EQ(image.holders[1].agent, 1u);
+  EXPECT_NE(image.archive, nullptr);
+  EXPECT_EQ(prepared.images.at("aarch64").id, "arm");
+  EXPECT_EQ(prepared.images.at("aarch64").archive, nullptr) << "nobody needed it";
 }
 
 TEST_F(PrepareFleetTest, AgentsWithOneEngineShipNothing) {

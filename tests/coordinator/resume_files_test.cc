@@ -248,7 +248,7 @@ class RunJournalTest : public ::testing::Test {
 
   // What NoteFeeding gives, as lengths in seconds.
   static double Feed(RunJournal& journal) {
-    const auto pause = journal.NoteFeeding({}, {}, "");
+    const auto pause = journal.NoteFeeding({});
     EXPECT_TRUE(pause.ok()) << pause.status();
     return static_cast<double>(pause->Length()) / kSecond;
   }

@@ -189,6 +189,21 @@ TEST(ResumeStateTest, OnlyANamedImageMustBeTheSameToTheDigest) {
   EXPECT_THAT(DifferenceOf("a", then, now, false), HasSubstr("on a: TLS library was none"));
 }
 
+TEST(ResumeStateTest, WhatAnImageWasBuiltOnMustBeTheSame) {
+  const auto on = [](const std::string& digest) {
+    v1::TargetFacts facts;
+    v1::BaseImage& base = *facts.add_base_images();
+    base.set_reference("golang:1");
+    base.set_digest(digest);
+    return facts;
+  };
+  EXPECT_THAT(DifferenceOf("a", on("sha256:1"), on("sha256:1"), false), IsEmpty());
+  EXPECT_THAT(DifferenceOf("a", on("sha256:1"), on("sha256:2"), false),
+              HasSubstr("base images was golang:1@sha256:1, is golang:1@sha256:2"));
+  EXPECT_THAT(DifferenceOf("a", v1::TargetFacts(), on("sha256:2"), false), IsEmpty())
+      << "it was not recorded then";
+}
+
 TEST(SessionIdTest, TellsSessionsOfOneRunFromOtherRuns) {
   EXPECT_EQ(SessionId("r-1", 1), "r-1");
   EXPECT_NE(SessionId("r-1", 2), SessionId("r-1", 3));

@@ -109,7 +109,9 @@ TEST(PeerTextTest, WhatAnAgentTellsIsBroughtWithinBounds) {
   started.mutable_target()->add_libraries(std::string(10'000, '\r'));
   for (int i = 0; i < 5'000; ++i) started.mutable_target()->add_libraries("a");
   for (int i = 0; i < 5'000; ++i) started.add_held_lease_ids(std::numeric_limits<uint64_t>::max());
+  started.mutable_target()->add_base_images()->set_reference(std::string(10'000, '\x1b'));
   BoundPeerMessage(message);
+  EXPECT_EQ(started.target().base_images(0).reference(), std::string(kMaxPeerTextBytes, '?'));
   EXPECT_THAT(started.host().hostname(), ::testing::StartsWith("h?[2J??x"));
   EXPECT_LE(started.host().hostname().size(), kMaxPeerTextBytes);
   EXPECT_EQ(started.host().memory_bytes(), kMaxPeerNumber);

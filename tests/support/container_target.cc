@@ -13,6 +13,7 @@
 // - half-line: ends in mid-line, with code 1
 // - eat=MIB: takes that much memory before the first answer; with try=N at once
 // - burn=MS: that much CPU time before the first answer
+// - pause=MS: that much time before each answer
 // - sockets=N: that many open sockets
 // - dial=PORT: tries to reach its gateway there, and says to stderr what came of it
 // - tell: what it sees of its container, to stderr
@@ -164,6 +165,8 @@ void AnswerOne(const Words& words, const std::string& url, long n) {
     std::cerr << "first words\nsegmentation of my memory" << std::endl;
     std::_Exit(3);
   }
+  const long pause = Value(words, "pause");
+  if (pause > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   for (long i = 0; i < Value(words, "garbage"); ++i) Print("noise,,\xff\xfe\n");
   Print(Answer(url));
   if (words.count("twice") > 0) Print(Answer(url));

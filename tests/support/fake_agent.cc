@@ -96,7 +96,10 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
   }
   {
     const std::lock_guard lock(mutex_);
-    if (script_.refuse) return *script_.refuse;
+    if (script_.refuse && script_.refusals != 0) {
+      if (script_.refusals > 0) --script_.refusals;
+      return *script_.refuse;
+    }
     if (broken_ && script_.away_after_break) return kBroken;
     const bool resumed = !starts_.empty() && !script_.forget_at_break;
     starts_.push_back(message.start());

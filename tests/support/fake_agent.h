@@ -31,6 +31,7 @@ struct FakeAgentScript {
   bool send_batches_twice = false;
   bool ignore_cancel = false;
   std::optional<grpc::Status> refuse{};  // Execute answers this at once
+  int refusals = -1;                     // so often; -1: always
   // Sent after Started and the first credit.
   std::vector<v1::AgentMessage> first_words{};
   // Sent instead of the first batch.

@@ -1,0 +1,166 @@
+// What is done about agents that come after the others were made ready, over agents that are real
+// gRPC servers and whose images are their ids.
+#include "coordinator/run/fleet_images.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/io_thread.h"
+#include "tests/support/fake_image_agent.h"
+#include "tests/support/run_task.h"
+#include "tests/support/temp_folder.h"
+
+namespace fetchbench::coordinator {
+namespace {
+
+using test::FakeEngine;
+using test::FakeImageAgent;
+using test::FakeImageScript;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class FleetImagesTest : public ::testing::Test {
+ protected:
+  FakeImageAgent& Add(FakeImageScript script, const std::string& image = "") {
+    auto engine = std::make_shared<FakeEngine>();
+    engine->image_id = image;
+    engines_.push_back(engine);
+    agents_.push_back(std::make_unique<FakeImageAgent>(std::move(script), std::move(engine)));
+    return *agents_.back();
+  }
+  // By hand, behind everybody's back.
+  void SetImage(size_t agent, const std::string& id) {
+    const std::lock_guard lock(engines_[agent]->mutex);
+    engines_[agent]->image_id = id;
+  }
+
+  FleetCall Call(const std::string& image = "") {
+    FleetCall call;
+    call.loop = loop_.executor();
+    for (size_t i = 0; i < agents_.size(); ++i) {
+      call.endpoints.push_back({agents_[i]->address(), std::string(1, static_cast<char>('a' + i))});
+    }
+    call.plan.spec.set_name("go/net-http");
+    call.plan.spec.set_image(image);
+    if (image.empty()) {
+      call.plan.spec.set_context_sha256("00");
+      call.plan.context = std::make_shared<const std::string>("the folder");
+    }
+    call.folder = folder_.path();
+    call.limits.connect = std::chrono::milliseconds(500);
+    call.events.progress = [](size_t, const v1::PrepareProgress&) {};
+    call.events.stopped = [] { return false; };
+    return call;
+  }
+
+  // All agents are made ready, as at the begin of a run.
+  void Prepare(const std::string& image = "") {
+    FleetCall call = Call(image);
+    FleetPrepared prepared = test::RunOn(loop_, PrepareFleet(call)).get();
+    images_ = std::make_unique<FleetImages>(std::move(call), std::move(prepared.images));
+  }
+
+  absl::Status MakeReadyAgain(size_t agent) {
+    return test::RunOn(loop_, images_->MakeReadyAgain(
+                                  agent, absl::FailedPreconditionError("another image")))
+        .get();
+  }
+
+  const test::TempFolder folder_;
+  IoThread loop_{"images-test"};
+  std::vector<std::shared_ptr<FakeEngine>> engines_;
+  std::vector<std::unique_ptr<FakeImageAgent>> agents_;
+  std::unique_ptr<FleetImages> images_;
+};
+
+TEST_F(FleetImagesTest, AnAgentWhoseImageWasReplacedGetsTheFleetsAgain) {
+  Add({.builds = "one"});
+  Add({});
+  Prepare();
+  EXPECT_THAT(images_->Ids(), ElementsAre(Pair("x86_64", "one")));
+  SetImage(1, "by hand");
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(agents_[1]->image(), "one");
+  SetImage(1, "");
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(agents_[1]->image(), "one");
+  // What was fetched once is sent again: the others are at work now.
+  EXPECT_EQ(agents_[0]->exports(), 1);
+  EXPECT_THAT(images_->Ids(), ElementsAre(Pair("x86_64", "one")));
+}
+
+TEST_F(FleetImagesTest, AnImageThatNobodyWasSentIsFetchedWhenItIsNeeded) {
+  Add({}, "old");
+  Add({}, "old");
+  Prepare();
+  SetImage(1, "");
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(agents_[1]->image(), "old");
+  EXPECT_EQ(agents_[0]->exports(), 1);
+}
+
+TEST_F(FleetImagesTest, WhatNobodyHandsOutLeavesTheAgentOutAndSaysWhy) {
+  Add({.export_breaks_after = 0}, "old");
+  Add({}, "old");
+  Prepare();
+  SetImage(1, "by hand");
+  const absl::Status left_out = MakeReadyAgain(1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(left_out)) << left_out;
+  EXPECT_THAT(
+      std::string(left_out.message()),
+      AllOf(HasSubstr("another image; making it ready again failed"), HasSubstr("agent a: ")));
+  EXPECT_EQ(agents_[1]->image(), "by hand");
+  EXPECT_EQ(agents_[1]->builds(), 0) << "that would be yet another image";
+}
+
+TEST_F(FleetImagesTest, TheFirstOfItsArchitectureMakesItsOwnAndTheNextGetsThat) {
+  Add({}, "one");
+  FakeImageAgent& arm = Add({.architecture = "aarch64", .builds = "arm"});
+  FakeImageAgent& other = Add({.architecture = "aarch64", .builds = "arm two"});
+  // Only the first one was there when the run began.
+  images_ = std::make_unique<FleetImages>(
+      Call(),
+      std::map<std::string, FleetImage>{{"x86_64", {"one", {{0, "x86_64", "one", 0}}, {}}}});
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(arm.builds(), 1);
+  EXPECT_TRUE(MakeReadyAgain(2).ok());
+  EXPECT_EQ(other.builds(), 0);
+  EXPECT_EQ(other.image(), "arm");
+  EXPECT_THAT(images_->Ids(), UnorderedElementsAre(Pair("x86_64", "one"), Pair("aarch64", "arm")));
+}
+
+TEST_F(FleetImagesTest, ARefusalThatIsNotForTheImageStands) {
+  Add({.builds = "one"});
+  Add({});
+  Prepare();
+  // Somebody else may have seen to its image just before it was looked for: another attempt.
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(MakeReadyAgain(1), absl::FailedPreconditionError("another image"));
+  EXPECT_EQ(agents_[0]->exports(), 1);
+}
+
+TEST_F(FleetImagesTest, AnImageThatWasNamedIsNotSent) {
+  Add({}, "one");
+  Add({}, "one");
+  Prepare("mine:1");
+  SetImage(1, "by hand");
+  EXPECT_EQ(MakeReadyAgain(1), absl::FailedPreconditionError("another image"));
+  EXPECT_EQ(agents_[0]->exports(), 0);
+}
+
+TEST_F(FleetImagesTest, AnAgentThatIsGoneAgainIsTriedLater) {
+  Add({.builds = "one"});
+  Add({}).End();
+  Prepare();
+  EXPECT_TRUE(absl::IsUnavailable(MakeReadyAgain(1)));
+}
+
+}  // namespace
+}  // namespace fetchbench::coordinator
