@@ -56,6 +56,7 @@ class AgentBoard {
   std::string TroublesInWords() const;
 
   std::vector<AgentProgress> Rows(SteadyTime now);
+  const AgentSummary& summary(AgentIndex agent) const { return agents_[agent].summary; }
   std::vector<AgentSummary> Summaries() const;
   AgentTroubles TotalTroubles() const;
   Cost TotalCost() const;  // without coordinator_cpu_us

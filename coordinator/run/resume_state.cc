@@ -7,6 +7,8 @@
 #include <chrono>
 #include <exception>
 
+#include "common/utf8.h"
+
 namespace fetchbench::coordinator {
 namespace {
 
@@ -138,6 +140,29 @@ json::array PausesJson(const std::vector<Pause>& pauses) {
   return array;
 }
 
+json::array DisturbancesJson(const std::vector<Disturbance>& disturbances) {
+  json::array array;
+  for (const Disturbance& d : disturbances) {
+    array.push_back(json::object{{"name", d.agent},
+                                 {"lost", d.lost},
+                                 {"reconnects", d.reconnects},
+                                 {"urls_moved", d.urls_moved},
+                                 {"trouble", ValidUtf8(d.trouble)}});
+  }
+  return array;
+}
+
+std::vector<Disturbance> DisturbancesOf(const json::array& array) {
+  std::vector<Disturbance> disturbances;
+  for (const json::value& value : array) {
+    const json::object& d = value.as_object();
+    disturbances.push_back({TextOf(d, "name"), d.at("lost").as_bool(),
+                            NumberOf<uint32_t>(d, "reconnects"),
+                            NumberOf<uint64_t>(d, "urls_moved"), TextOf(d, "trouble")});
+  }
+  return disturbances;
+}
+
 ResumeState StateOf(const json::object& o, const TargetRegistry& targets) {
   ResumeState s;
   s.version = TextOf(o, "fetchbench");
@@ -166,6 +191,8 @@ ResumeState StateOf(const json::object& o, const TargetRegistry& targets) {
   s.down_since_us = NumberOf<int64_t>(o, "down_since_us");
   s.end = TextOf(o, "end");
   s.ended_us = NumberOf<int64_t>(o, "ended_us");
+  s.disturbed = DisturbancesOf(o.at("disturbed").as_array());
+  s.disturbed_earlier = DisturbancesOf(o.at("disturbed_earlier").as_array());
   s.duplicates_dropped = NumberOf<uint64_t>(o, "duplicates_dropped");
   s.requested_again = NumberOf<uint64_t>(o, "requested_again");
   return s;
@@ -210,6 +237,8 @@ std::string ToJson(const ResumeState& s) {
                             {"down_since_us", s.down_since_us},
                             {"end", s.end},
                             {"ended_us", s.ended_us},
+                            {"disturbed", DisturbancesJson(s.disturbed)},
+                            {"disturbed_earlier", DisturbancesJson(s.disturbed_earlier)},
                             {"duplicates_dropped", s.duplicates_dropped},
                             {"requested_again", s.requested_again}};
   return json::serialize(object) + "\n";

@@ -41,9 +41,11 @@ struct ResumeState {
   // Since when nothing goes on, while a coordinator that resumed the run has not begun to lend
   // URLs; 0: something does.
   int64_t down_since_us = 0;
-  std::string end;                  // RunEndName, of the last session; empty: it did not say
-  int64_t ended_us = 0;             // when
-  uint64_t duplicates_dropped = 0;  // of the ledger, in all earlier sessions
+  std::string end;                     // RunEndName, of the last session; empty: it did not say
+  int64_t ended_us = 0;                // when
+  std::vector<Disturbance> disturbed;  // agents, in the present session
+  std::vector<Disturbance> disturbed_earlier;  // in all earlier ones, summed up by agent
+  uint64_t duplicates_dropped = 0;             // of the ledger, in all earlier sessions
   uint64_t requested_again = 0;
 };
 

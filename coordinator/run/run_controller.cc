@@ -291,6 +291,8 @@ Task<> RunController::ShowProgress() {
     if (stage_) stage_->PassOnLogs();
     if (!engine_) continue;
     WatchLocalAgent();
+    // A disk that is full is told of by the store.
+    if (journal_ && feeding_) journal_->NoteDisturbed(engine_->Disturbances()).IgnoreError();
     if (options_.meter) options_.meter->Update(*engine_, stage_->preparing(), clock_.Now());
     if (display_.Due(clock_.Now())) display_.Update(Snapshot(), clock_.Now());
   }

@@ -68,7 +68,8 @@ Summary Summarise(const RunParts& parts, const EngineEnd& end,
   s.origin = std::move(origin);
   s.origin_trouble = parts.stage.origin_trouble();
   if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
-  const std::string disturbed = DegradedInWords(s.agents);
+  s.disturbed_earlier = parts.journal.state().disturbed_earlier;
+  const std::string disturbed = DegradedInWords(parts.engine.Disturbances(), s.disturbed_earlier);
   s.degraded = !disturbed.empty();
   if (s.reason.empty()) s.reason = disturbed;
   NoteSessions(parts, s);
@@ -78,15 +79,16 @@ Summary Summarise(const RunParts& parts, const EngineEnd& end,
 
 absl::Status WriteRunJson(const RunParts& parts) {
   return parts.journal.folder().Write(
-      "run.json", MakeRunJson(parts.options, parts.identity, ConfigOf(parts.stage),
-                              BoardOf(parts.engine), parts.stage.facts()));
+      "run.json",
+      MakeRunJson(parts.options, parts.identity, ConfigOf(parts.stage), BoardOf(parts.engine),
+                  parts.stage.facts(), parts.journal.state().disturbed_earlier));
 }
 
 absl::Status WriteResults(const RunParts& parts, const Summary& summary) {
   absl::Status status = parts.journal.folder().Write("summary.json", RenderJson(summary));
   // Again: what is known of the agents' clocks by now.
   if (status.ok() && parts.engine.connected()) status = WriteRunJson(parts);
-  if (status.ok()) status = parts.journal.NoteEnd(summary);
+  if (status.ok()) status = parts.journal.NoteEnd(summary, parts.engine.Disturbances());
   return status;
 }
 

@@ -261,6 +261,17 @@ void RunEngine::WatchSolitude(SteadyTime now) {
   }
 }
 
+std::vector<Disturbance> RunEngine::Disturbances() const {
+  std::vector<Disturbance> disturbed;
+  for (AgentIndex i = 0; i < roster_.size(); ++i) {
+    const AgentSummary& summary = roster_.board().summary(i);
+    const uint64_t moved = TakenFrom(i);
+    if (!summary.lost && summary.reconnects == 0 && moved == 0) continue;
+    disturbed.push_back({summary.name, summary.lost, summary.reconnects, moved, summary.trouble});
+  }
+  return disturbed;
+}
+
 std::optional<Solitude> RunEngine::alone() const {
   if (!alone_told_ || !alone_since_) return std::nullopt;
   return Solitude{*alone_since_, roster_.board().TroublesInWords()};

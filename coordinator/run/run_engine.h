@@ -113,6 +113,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   uint64_t known() const { return known_.count(); }
   // URLs that were taken back from this agent.
   uint64_t TakenFrom(AgentIndex agent) const { return book_ ? book_->TakenFrom(agent) : 0; }
+  // The agents of this session that something befell.
+  std::vector<Disturbance> Disturbances() const;
   // Empty: an agent is here, or the run does not need one now.
   std::optional<Solitude> alone() const;
 

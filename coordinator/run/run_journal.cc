@@ -19,6 +19,24 @@ bool IsFile(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
+// By agent: a run may be resumed any number of times.
+std::vector<Disturbance> SumUp(std::vector<Disturbance> earlier,
+                               const std::vector<Disturbance>& later) {
+  for (const Disturbance& d : later) {
+    const auto same = std::find_if(earlier.begin(), earlier.end(),
+                                   [&d](const Disturbance& e) { return e.agent == d.agent; });
+    if (same == earlier.end()) {
+      earlier.push_back(d);
+      continue;
+    }
+    same->lost = same->lost || d.lost;
+    same->reconnects += d.reconnects;
+    same->urls_moved += d.urls_moved;
+    if (!d.trouble.empty()) same->trouble = d.trouble;
+  }
+  return earlier;
+}
+
 }  // namespace
 
 absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& clock,
@@ -40,6 +58,7 @@ absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& cloc
 absl::StatusOr<RunJournal> RunJournal::GoOn(RunFolder folder, const Clock& clock, ResumeState state,
                                             int64_t down_since_us) {
   ++state.sessions;
+  state.disturbed_earlier = SumUp(state.disturbed_earlier, std::exchange(state.disturbed, {}));
   state.down_since_us = down_since_us;
   state.end.clear();
   state.ended_us = 0;
@@ -76,7 +95,15 @@ absl::StatusOr<Pause> RunJournal::NoteFeeding(const MadeReady& ready) {
   return pause;
 }
 
-absl::Status RunJournal::NoteEnd(const Summary& summary) {
+absl::Status RunJournal::NoteDisturbed(std::vector<Disturbance> disturbed) {
+  if (disturbed == state_.disturbed || clock_->Now() < disturbed_due_) return absl::OkStatus();
+  state_.disturbed = std::move(disturbed);
+  disturbed_due_ = clock_->Now() + kDisturbedInterval;
+  return Write();
+}
+
+absl::Status RunJournal::NoteEnd(const Summary& summary, std::vector<Disturbance> disturbed) {
+  state_.disturbed = std::move(disturbed);
   state_.end = RunEndName(summary.end);
   state_.ended_us = clock_->WallUs();
   if (state_.fed_since_us > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,11 +35,14 @@ class RunJournal {
 
   absl::Status NoteList(uint64_t urls, uint64_t invalid);
   // URLs begin to flow, with what was made ready for them. The pause before, if there was one.
-  absl::StatusOr<Pause> NoteFeeding(const v1::TargetSpec& target,
-                                    const std::map<std::string, v1::TargetFacts>& facts,
-                                    const std::string& profile_sha256);
-  // The session is over. A run that is complete cannot be resumed, and loses what that would need.
-  absl::Status NoteEnd(const Summary& summary);
+  absl::StatusOr<Pause> NoteFeeding(const MadeReady& ready);
+  // What has befallen agents until now, so that a later session can tell. Written when it changed,
+  // but not more often than every kDisturbedInterval; the caller asks again and again.
+  absl::Status NoteDisturbed(std::vector<Disturbance> disturbed);
+  static constexpr std::chrono::seconds kDisturbedInterval{1};
+  // The session is over, with these agents disturbed. A run that is complete cannot be resumed, and
+  // loses what that would need.
+  absl::Status NoteEnd(const Summary& summary, std::vector<Disturbance> disturbed);
 
   // The coordinator is alive; cheap.
   void SignOfLife() const { folder_.SignOfLife(clock_->WallUs()); }
@@ -57,6 +61,7 @@ class RunJournal {
   RunFolder folder_;
   const Clock* clock_;
   ResumeState state_;
+  SteadyTime disturbed_due_{};
 };
 
 }  // namespace fetchbench::coordinator

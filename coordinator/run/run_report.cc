@@ -101,6 +101,14 @@ json::object OptionsJson(const RunOptions& options) {
   return object;
 }
 
+json::object DisturbanceJson(const Disturbance& d) {
+  return {{"name", d.agent},
+          {"lost", d.lost},
+          {"reconnects", d.reconnects},
+          {"urls_moved", d.urls_moved},
+          {"trouble", d.trouble}};
+}
+
 json::object CoordinatorHostJson() {
   utsname names{};
   uname(&names);
@@ -189,7 +197,7 @@ Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& coun
 
 std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
                         const OriginConfig* origin, const AgentBoard* board,
-                        const v1::TargetFacts* prepared) {
+                        const v1::TargetFacts* prepared, const std::vector<Disturbance>& earlier) {
   json::object object{{"run_id", identity.run_id},
                       {"version", FETCHBENCH_VERSION},
                       {"started_at", Rfc3339(identity.started_us)},
@@ -214,6 +222,9 @@ std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
     agents.push_back(std::move(agent));
   }
   object["agents"] = std::move(agents);
+  json::array disturbed;
+  for (const Disturbance& d : earlier) disturbed.push_back(DisturbanceJson(d));
+  object["disturbed_earlier"] = std::move(disturbed);
   return json::serialize(object) + "\n";
 }
 

@@ -37,10 +37,11 @@ RunFacts MakeFacts(const RunOptions& options, const RunIdentity& identity,
 Ledger MakeLedger(const ListCounts& list, const std::optional<LeaseCounts>& counts,
                   uint64_t committed);
 
-// run.json: everything needed to know what was run and to run it again; no secrets.
+// run.json: everything needed to know what was run and to run it again, and which agents were
+// disturbed in `earlier` sessions of it; no secrets.
 std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
                         const OriginConfig* origin, const AgentBoard* board,
-                        const v1::TargetFacts* prepared);
+                        const v1::TargetFacts* prepared, const std::vector<Disturbance>& earlier);
 
 // "native, sim:published, seed 1": the display's title.
 std::string MakeTitle(const RunOptions& options);

@@ -20,8 +20,8 @@ std::string AloneInWords(const Solitude& alone, SteadyTime now) {
                      alone.troubles);
 }
 
-std::string Befell(const AgentSummary& a) {
-  std::string words = a.name;
+std::string Befell(const Disturbance& a) {
+  std::string words = a.agent;
   if (a.lost) {
     words += " lost";
   } else if (a.reconnects > 0) {
@@ -29,6 +29,21 @@ std::string Befell(const AgentSummary& a) {
   }
   if (!a.trouble.empty()) words += fmt::format(" ({})", a.trouble);
   if (a.urls_moved > 0) words += fmt::format(", {} URLs moved", Grouped(a.urls_moved));
+  return words;
+}
+
+std::string AllInWords(std::vector<Disturbance> disturbed) {
+  // Those that need somebody come first.
+  std::stable_partition(disturbed.begin(), disturbed.end(),
+                        [](const Disturbance& d) { return d.lost; });
+  const size_t named = std::min(disturbed.size(), kMaxAgentsNamed);
+  std::string words;
+  for (size_t i = 0; i < named; ++i) {
+    words += fmt::format("{}{}", i == 0 ? "" : "; ", Befell(disturbed[i]));
+  }
+  if (named < disturbed.size()) {
+    words += fmt::format("; and {} more agents (summary.json has them)", disturbed.size() - named);
+  }
   return words;
 }
 
@@ -68,23 +83,12 @@ ProgressSnapshot ProgressView::Take(RunEngine& engine, const RunOptions& options
   return s;
 }
 
-std::string DegradedInWords(const std::vector<AgentSummary>& agents) {
-  std::vector<const AgentSummary*> disturbed;
-  for (const AgentSummary& a : agents) {
-    if (a.lost || a.reconnects > 0 || a.urls_moved > 0) disturbed.push_back(&a);
-  }
-  // Those that need somebody come first.
-  std::stable_partition(disturbed.begin(), disturbed.end(),
-                        [](const AgentSummary* a) { return a->lost; });
-  const size_t named = std::min(disturbed.size(), kMaxAgentsNamed);
-  std::string words;
-  for (size_t i = 0; i < named; ++i) {
-    words += fmt::format("{}{}", i == 0 ? "" : "; ", Befell(*disturbed[i]));
-  }
-  if (named < disturbed.size()) {
-    words += fmt::format("; and {} more agents (summary.json has them)", disturbed.size() - named);
-  }
-  return words;
+std::string DegradedInWords(const std::vector<Disturbance>& now,
+                            const std::vector<Disturbance>& earlier) {
+  std::string words = AllInWords(now);
+  if (earlier.empty()) return words;
+  return fmt::format("{}{}before the run was resumed: {}", words, words.empty() ? "" : "; ",
+                     AllInWords(earlier));
 }
 
 std::string ResumingInWords(const std::string& run_id, uint64_t recorded, uint64_t urls,

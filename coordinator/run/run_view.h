@@ -29,8 +29,10 @@ class ProgressView {
   RateMeter byte_rate_;
 };
 
-// Names what befell the agents and how many URLs moved; empty: nothing did. Pure.
-std::string DegradedInWords(const std::vector<AgentSummary>& agents);
+// Names what befell agents, in this session of the run and in those before it was resumed, and how
+// many URLs moved; empty: nothing did. Pure.
+std::string DegradedInWords(const std::vector<Disturbance>& now,
+                            const std::vector<Disturbance>& earlier);
 
 // What is said of a run that is gone on with, and of one with several agents. Pure.
 std::string ResumingInWords(const std::string& run_id, uint64_t recorded, uint64_t urls,

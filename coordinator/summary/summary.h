@@ -134,6 +134,17 @@ struct AgentSummary {
   std::string trouble;                  // last error in words, raw; empty: none
 };
 
+// What befell an agent that was not undisturbed, as far as it is told to people.
+struct Disturbance {
+  std::string agent;
+  bool lost = false;
+  uint32_t reconnects = 0;
+  uint64_t urls_moved = 0;
+  std::string trouble;  // last error in words, raw; empty: none
+
+  bool operator==(const Disturbance&) const = default;
+};
+
 // What the simulated web counted for this run (GET /v1/runs/ID).
 struct OriginSummary {
   uint64_t dns_queries = 0;
@@ -214,6 +225,8 @@ struct Summary {
   Ledger ledger;
   Cost cost;
   std::vector<AgentSummary> agents;
+  // Of sessions before the run was taken up again, summed up for each agent.
+  std::vector<Disturbance> disturbed_earlier;
   std::optional<OriginSummary> origin;  // with --web sim
   std::string origin_trouble;           // why there is none, of a run that met one
   uint64_t invalid_lines = 0;  // lines of the list that were no URL (recorded as invalid_url)

@@ -297,13 +297,40 @@ TEST_F(RunJournalTest, AFetchThatEndedLaterShowsThatItWasNotDownYet) {
   EXPECT_EQ(Feed(second), 20);
 }
 
+TEST_F(RunJournalTest, AgentsThatWereDisturbedAreSummedUpOverAllSessions) {
+  {
+    RunJournal first = Begin();
+    ASSERT_TRUE(first.NoteList(5, 0).ok());
+    Feed(first);
+    MakeFiles();
+    ASSERT_TRUE(first.NoteDisturbed({{"a", false, 1, 0, "broken"}}).ok());
+    // Soon after the last one: later. It is asked for again and again.
+    const std::vector<Disturbance> now{{"a", true, 1, 7, "gone"}, {"b", false, 2, 0, ""}};
+    ASSERT_TRUE(first.NoteDisturbed(now).ok());
+    EXPECT_EQ(first.state().disturbed.size(), 1u);
+    Pass(1);
+    ASSERT_TRUE(first.NoteDisturbed(now).ok());
+    EXPECT_EQ(first.state().disturbed, now);
+  }
+  {
+    RunJournal second = GoOn();
+    EXPECT_TRUE(second.state().disturbed.empty());
+    Summary interrupted;
+    interrupted.end = RunEnd::kInterrupted;
+    ASSERT_TRUE(second.NoteEnd(interrupted, {{"b", true, 0, 5, "no answer"}}).ok());
+  }
+  const RunJournal third = GoOn();
+  EXPECT_EQ(third.state().disturbed_earlier,
+            (std::vector<Disturbance>{{"a", true, 1, 7, "gone"}, {"b", true, 2, 5, "no answer"}}));
+}
+
 TEST_F(RunJournalTest, ACompleteRunLosesItsListAndIsRefused) {
   {
     RunJournal journal = Begin();
     ASSERT_TRUE(journal.NoteList(5, 0).ok());
     MakeFiles();
     Summary summary;
-    ASSERT_TRUE(journal.NoteEnd(summary).ok());
+    ASSERT_TRUE(journal.NoteEnd(summary, {}).ok());
   }
   EXPECT_FALSE(std::filesystem::exists(folder_.File("run/urls.spool")));
   const auto refused = TakeUp();

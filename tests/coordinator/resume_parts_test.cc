@@ -128,6 +128,9 @@ ResumeState FullState() {
   s.pauses = {{1, 2}, {3, 4}};
   s.fed_us = 12;
   s.requested_again = 4;
+  s.image_ids = {{"x86_64", "sha256:1"}};
+  s.disturbed = {{"one", true, 0, 12, "no answer"}};
+  s.disturbed_earlier = {{"two", false, 3, 0, ""}};
   return s;
 }
 
@@ -142,6 +145,18 @@ TEST(ResumeStateTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->options.credentials.named, s.options.credentials.named);
   EXPECT_EQ(back->facts.at("local").libraries(0), "c-ares 1.18.1");
   EXPECT_EQ(back->pauses.size(), 2u);
+  EXPECT_EQ(back->image_ids, s.image_ids);
+  EXPECT_EQ(back->disturbed, s.disturbed);
+  EXPECT_EQ(back->disturbed_earlier, s.disturbed_earlier);
+}
+
+// The last words of a target or a host may be anything, and JSON that is not UTF-8 cannot be read.
+TEST(ResumeStateTest, TroubleInAnyBytesCanBeReadAgain) {
+  ResumeState s = FullState();
+  s.disturbed[0].trouble = "\xff\"\n";
+  const auto back = ParseResumeState(ToJson(s), TargetRegistry());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->disturbed[0].trouble, "?\"\n");
 }
 
 TEST(ResumeStateTest, AnotherVersionAndDamageAreToldApart) {
@@ -244,19 +259,22 @@ TEST(OptionsOfResumedTest, CredentialsAreThoseOfTheRunUnlessOthersAreNamed) {
 }
 
 TEST(DegradedInWordsTest, NamesAgentsAndMovedUrlsButNotAHundredOfThem) {
-  EXPECT_THAT(DegradedInWords({AgentSummary{}}), IsEmpty());
-  AgentSummary lost;
-  lost.name = "b";
-  lost.lost = true;
-  lost.trouble = "refused";
-  lost.urls_moved = 1200;
-  AgentSummary back;
-  back.name = "c";
-  back.reconnects = 2;
-  EXPECT_EQ(DegradedInWords({AgentSummary{}, back, lost}),
+  EXPECT_THAT(DegradedInWords({}, {}), IsEmpty());
+  const Disturbance lost{"b", true, 0, 1200, "refused"};
+  const Disturbance back{"c", false, 2, 0, ""};
+  EXPECT_EQ(DegradedInWords({back, lost}, {}),
             "b lost (refused), 1,200 URLs moved; c came back 2 times");
-  const std::string many = DegradedInWords(std::vector<AgentSummary>(100, lost));
+  const std::string many = DegradedInWords(std::vector<Disturbance>(100, lost), {});
   EXPECT_THAT(many, HasSubstr("and 95 more agents"));
+}
+
+TEST(DegradedInWordsTest, TellsEarlierSessionsFromThisOne) {
+  const Disturbance lost{"b", true, 0, 1200, "refused"};
+  const Disturbance back{"c", false, 2, 0, ""};
+  EXPECT_EQ(DegradedInWords({}, {lost}),
+            "before the run was resumed: b lost (refused), 1,200 URLs moved");
+  EXPECT_EQ(DegradedInWords({back}, {lost}),
+            "c came back 2 times; before the run was resumed: b lost (refused), 1,200 URLs moved");
 }
 
 }  // namespace

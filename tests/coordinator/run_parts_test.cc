@@ -161,11 +161,36 @@ TEST(RunJsonTest, HoldsOptionsAndAgents) {
   started.mutable_host()->set_hostname("host-a");
   board.Started(0, started, 0);
   board.Away(1, absl::UnavailableError("refused"));
-  const std::string json =
-      MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board, nullptr);
+  const std::string json = MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board,
+                                       nullptr, {{"c", true, 0, 12, "no answer"}});
   EXPECT_THAT(json, HasSubstr("host-a"));
   EXPECT_THAT(json, HasSubstr("refused"));
   EXPECT_THAT(json, Not(HasSubstr("limit")));
+  EXPECT_THAT(json, HasSubstr(R"("disturbed_earlier":[{"name":"c","lost":true,"reconnects":0,)"
+                              R"("urls_moved":12,"trouble":"no answer"}])"));
+}
+
+TEST(RunJsonTest, HoldsWhatTheImageWasBuiltOn) {
+  v1::TargetFacts facts;
+  facts.set_image_digest("sha256:1");
+  v1::BaseImage& pulled = *facts.add_base_images();
+  pulled.set_reference("golang:1-alpine");
+  pulled.set_image_id("sha256:2");
+  pulled.set_digest("sha256:3");
+  v1::BaseImage& made_here = *facts.add_base_images();
+  made_here.set_reference("fetchbench-base/debian:1");
+  made_here.set_image_id("sha256:4");
+  AgentBoard board({"a"}, {true}, 10);
+  v1::Started started;
+  *started.mutable_target() = facts;
+  started.mutable_target()->set_name("go/net-http");
+  board.Started(0, started, 0);
+  EXPECT_THAT(MakeRunJson(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board, nullptr, {}),
+              HasSubstr(R"("base_images":[{"reference":"golang:1-alpine","image_id":"sha256:2",)"
+                        R"("digest":"sha256:3"},{"reference":"fetchbench-base/debian:1",)"));
+  const RunFacts f = MakeFacts(RunOptions(), {"id", "out/id", 0, "list"}, nullptr, &board, nullptr);
+  EXPECT_EQ(f.base_images, (std::vector<std::string>{"golang:1-alpine@sha256:3",
+                                                     "fetchbench-base/debian:1 (image sha256:4)"}));
 }
 
 TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {

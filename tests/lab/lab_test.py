@@ -56,7 +56,7 @@ class LedgerTest(unittest.TestCase):
     def summary(self, **changes):
         agent = {"name": "agent1", "lost": False, "reconnects": 0, "urls_moved": 0}
         agent.update(changes.pop("agent", {}))
-        said = {"degraded": False, "marks": [], "resumed": 0, "ledger": {"requested_again": 0}}
+        said = {"degraded": False, "marks": [], "resumed": 0, "ledger": {"requested_again": 0}, "disturbed_earlier": []}
         return {**said, "agents": [agent], **changes}
 
     def disturbed(self, text):
@@ -71,6 +71,19 @@ class LedgerTest(unittest.TestCase):
         for text in (": agent1 came back 1 time", ": agent0 came back 1 time, 12 URLs moved"):
             with self.assertRaises(ledger.Unbalanced):
                 ledger.check_degraded(self.disturbed(text), {})
+
+    def test_agents_of_earlier_sessions_are_said_too(self):
+        earlier = [{"name": "agent1", "lost": True, "reconnects": 0, "urls_moved": 1012}]
+        now = ": agent1 came back 1 time, 12 URLs moved"
+        before = "before the run was resumed: agent1 lost (no answer), 1,012 URLs moved"
+        for text in (f"{now}; {before}", f": {before}"):
+            summary = self.disturbed(text)
+            if now not in text:
+                summary["agents"] = []
+            ledger.check_degraded({**summary, "disturbed_earlier": earlier}, {})
+        for text in (now, before, f"{now}; before the run was resumed: agent1 lost"):
+            with self.assertRaises(ledger.Unbalanced):
+                ledger.check_degraded({**self.disturbed(text), "disturbed_earlier": earlier}, {})
 
     def test_a_move_that_only_the_log_knows_is_found(self):
         log = "coordinator: warning: 1,012 URLs were taken back from agent agent1\n"

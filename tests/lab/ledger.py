@@ -7,6 +7,7 @@ import re
 import sqlite3
 
 _TAKEN_BACK = re.compile(r"([\d,]+) URLs were taken back from agent (\S+)")
+_BEFORE = "before the run was resumed: "
 
 
 class Unbalanced(Exception):
@@ -87,21 +88,30 @@ def check(folder, urls, expected_counts, kept, told):
 
 def check_degraded(summary, told):
     """Whoever was disturbed is named, with what it lost; of an undisturbed run nothing is said."""
+    earlier = summary["disturbed_earlier"]
     moved = {a["name"]: a["urls_moved"] for a in summary["agents"] if a["urls_moved"]}
     if any(moved.get(name, 0) < count for name, count in told.items()):
         raise Unbalanced(f"the log says that URLs were taken back: {told}, the summary: {moved}")
     disturbed = [a for a in summary["agents"] if a["lost"] or a["reconnects"] or a["urls_moved"]]
     marks = {mark["name"]: mark["text"] for mark in summary["marks"]}
-    if not summary["degraded"] == bool(disturbed) == ("degraded" in marks):
-        raise Unbalanced(f"degraded: {summary['degraded']}, marks: {marks}, but disturbed: {disturbed}")
+    if not summary["degraded"] == bool(disturbed or earlier) == ("degraded" in marks):
+        raise Unbalanced(
+            f"degraded: {summary['degraded']}, marks: {marks}, but disturbed: {disturbed}, earlier: {earlier}"
+        )
     # The ledger is of the whole run, the agents' figures are of its last session.
     if not summary["resumed"] and summary["ledger"]["requested_again"] > sum(moved.values()):
         raise Unbalanced(f"URLs were asked for again that nobody has lost: {summary['ledger']}, {summary['agents']}")
+    now, _, before = marks.get("degraded", "").partition(_BEFORE)
+    _check_said(disturbed, now.removesuffix("; "))
+    _check_said(earlier, ": " + before)
+
+
+def _check_said(disturbed, text):
     for agent in disturbed:
-        lost = f", {agent['urls_moved']} URLs moved" if agent["urls_moved"] else ""
-        said = _said_of(agent["name"], [a["name"] for a in disturbed], marks["degraded"])
+        lost = f", {agent['urls_moved']:,} URLs moved" if agent["urls_moved"] else ""
+        said = _said_of(agent["name"], [a["name"] for a in disturbed], text)
         if not said or not said.endswith(lost):
-            raise Unbalanced(f"who lost what is not said of {agent['name']}{lost}: {marks['degraded']}")
+            raise Unbalanced(f"who lost what is not said of {agent['name']}{lost}: {text}")
 
 
 def _said_of(name, names, text):

@@ -1,0 +1,104 @@
+// A run that lost an agent and then its coordinator: what the coordinator that goes on with it says
+// of the sessions before.
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "tests/integration/run_fixture.h"
+
+namespace fetchbench::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kUrls = 3000;
+
+class ResumeDegradedTest : public RunFixture {
+ protected:
+  std::string Address(int number) const {
+    return "unix:" + folder_.File("agent" + std::to_string(number));
+  }
+  std::unique_ptr<Program> StartAgent(int number) {
+    auto agent = std::make_unique<Program>(
+        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", Address(number)});
+    EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
+    return agent;
+  }
+  // What the journal says, once it says so.
+  bool JournalSays(const std::string& words) const {
+    for (int i = 0; i < 1000; ++i) {
+      if (folder_.Read(Latest("resume.json")).find(words) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+  // Begins a run over two agents, loses the second past its grace, and then the coordinator.
+  void LoseAgentAndCoordinator() {
+    one_ = StartAgent(0);
+    two_ = StartAgent(1);
+    Program run(Command({"--agents", "one=" + Address(0) + ",two=" + Address(1), "--concurrency",
+                         "2", "--format", "plain", "--grace", "0.3"}));
+    run.Write(List(kUrls));
+    run.CloseInput();
+    ASSERT_TRUE(run.WaitForOutput("://h")) << run.error();
+    two_->Signal(SIGKILL);
+    two_->WaitForExit();
+    ASSERT_TRUE(run.WaitForError("URLs were taken back from agent two")) << run.error();
+    ASSERT_TRUE(JournalSays("\"name\":\"two\",\"lost\":true"))
+        << folder_.Read(Latest("resume.json"));
+    run.Signal(SIGKILL);
+    run.WaitForExit();
+  }
+  std::unique_ptr<Program> Resume() {
+    auto program = std::make_unique<Program>(
+        std::vector<std::string>{Bin("fetchbench-coordinator"), "resume", "--out", Out(),
+                                 "--progress", "plain", "--connect-timeout", "2"});
+    exit_ = program->WaitForExit();
+    return program;
+  }
+  boost::json::value RunJson() const {
+    return boost::json::parse(folder_.Read(Latest("run.json")));
+  }
+
+  std::unique_ptr<Program> one_;
+  std::unique_ptr<Program> two_;
+};
+
+TEST_F(ResumeDegradedTest, AnAgentThatWasLostBeforeIsNamedByTheLastSummary) {
+  ASSERT_NO_FATAL_FAILURE(LoseAgentAndCoordinator());
+  two_ = StartAgent(1);  // undisturbed from here on
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  ExpectBalanced();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), std::to_string(kUrls));
+  const boost::json::value summary = Summary();
+  EXPECT_TRUE(summary.at("degraded").as_bool());
+  const std::string reason(summary.at("reason").as_string());
+  EXPECT_THAT(reason, AllOf(HasSubstr("before the run was resumed: two lost"),
+                            HasSubstr("URLs moved"), Not(HasSubstr("one"))));
+  EXPECT_THAT(resumed->output(), HasSubstr("before the run was resumed: two lost"));
+  const auto& earlier = summary.at("disturbed_earlier").as_array();
+  ASSERT_EQ(earlier.size(), 1u);
+  EXPECT_EQ(earlier[0].at("name").as_string(), "two");
+  EXPECT_GT(earlier[0].at("urls_moved").to_number<int>(), 0);
+  EXPECT_EQ(boost::json::serialize(RunJson().at("disturbed_earlier")),
+            boost::json::serialize(earlier));
+}
+
+TEST_F(ResumeDegradedTest, OneThatStaysAwayIsNamedForBothSessions) {
+  ASSERT_NO_FATAL_FAILURE(LoseAgentAndCoordinator());
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  ExpectBalanced();
+  const std::string reason(Summary().at("reason").as_string());
+  const size_t before = reason.find("before the run was resumed: two lost");
+  ASSERT_NE(before, std::string::npos) << reason;
+  EXPECT_LT(reason.find("two lost"), before) << reason;
+}
+
+}  // namespace
+}  // namespace fetchbench::test
