@@ -38,6 +38,7 @@ struct AgentConfig {
   // Why targets in containers are refused; empty: they are not.
   std::string no_containers;
   std::string metrics;  // where Prometheus finds its figures, see MetricsServer; empty: nowhere
+  uint64_t memory_limit_bytes = 0;  // above which all peers are hung up on; 0: none
   BuildSettings build;
   // The note of fetchbench-guard (container/guard_state.h). Containers that must not reach private
   // addresses need its rules; builds get them where it is in force, or need it too.

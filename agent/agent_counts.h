@@ -55,6 +55,7 @@ struct AgentCounts {
   uint64_t runs_dropped = 0;  // nobody came for them
   uint64_t reconnects = 0;    // streams that took over a run that was under way
   uint64_t streams_refused = 0;
+  uint64_t memory_hangups = 0;  // MemoryWatch hung up on everybody
   uint32_t builds_active = 0;
   uint64_t builds_done = 0;
   uint64_t builds_failed = 0;

@@ -34,6 +34,10 @@ void AddRuns(const AgentCounts& counts, const ActiveRun* run, MetricsPage& page)
   page.Counter("fetchbench_agent_streams_refused_total",
                "Streams that got no run: the agent was busy, or the run could not be started.",
                static_cast<double>(counts.streams_refused));
+  page.Counter("fetchbench_agent_memory_hangups_total",
+               "Times that all connections were ended because the agent's memory was above its "
+               "limit.",
+               static_cast<double>(counts.memory_hangups));
 }
 
 void AddUrls(const RunCounts& urls, const ActiveRun* run, MetricsPage& page) {

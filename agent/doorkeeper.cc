@@ -1,5 +1,6 @@
 #include "agent/doorkeeper.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -23,13 +25,23 @@ constexpr int kPauseMs = 100;
 constexpr int kAtOnce = 256;
 // What a run needs beside connections: pipes of the target, the Engine, files.
 constexpr int kReserve = 64;
+constexpr int kUsualLimit = 1'024;
 
 // The kernel gives out the lowest number that is free, so a high one means that many are taken.
 int HighestDescriptor() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
-  const auto usable = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 2 * kMaxConnections));
-  return std::min(kMaxConnections, usable - std::min(kReserve, usable / 4));
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kUsualLimit;
+  const auto usable = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
+  return usable - std::min(kReserve, usable / 4);
+}
+
+// With a shutdown alone gRPC would still read, and keep, what has come already: megabytes of each.
+void End(const Fd& connection) {
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  if (connect(connection.get(), &nobody, sizeof(nobody)) != 0) {
+    shutdown(connection.get(), SHUT_RDWR);  // not of TCP
+  }
 }
 
 // Of one connection alone, which is gone: accept(2) has a list of them.
@@ -58,20 +70,47 @@ Doorkeeper::~Doorkeeper() {
 }
 
 void Doorkeeper::Run() {
-  std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
-  for (const Fd& listener : listeners_) polled.push_back({listener.get(), POLLIN, 0});
+  std::vector<pollfd> polled;
   bool room = true;
   while (true) {
-    // Without room for more it waits for the end alone.
-    const nfds_t watched = room ? polled.size() : 1;
-    if (poll(polled.data(), watched, room ? -1 : kPauseMs) < 0) continue;
+    polled.assign({{stop_.get(), POLLIN, 0}});
+    for (const Fd& listener : listeners_) {
+      // Without room for more it waits for ends alone.
+      polled.push_back({room ? listener.get() : -1, POLLIN, 0});
+    }
+    // Nothing is asked for: it hears of their end alone, when gRPC or we have ended them.
+    for (const Fd& connection : connections_) polled.push_back({connection.get(), 0, 0});
+    if (poll(polled.data(), polled.size(), room ? -1 : kPauseMs) < 0) continue;
     if (polled.front().revents != 0) return;
-    const bool looked = room;
+    const auto known = polled.begin() + 1 + static_cast<ptrdiff_t>(listeners_.size());
+    ForgetEnded({known, polled.end()});
     room = true;
-    for (size_t i = 1; looked && i < polled.size(); ++i) {
-      if (polled[i].revents != 0 && !AcceptFrom(listeners_[i - 1])) room = false;
+    for (size_t i = 0; i < listeners_.size(); ++i) {
+      if (polled[i + 1].revents != 0 && !AcceptFrom(listeners_[i])) room = false;
     }
   }
+}
+
+// `polled`: all connections, in their order.
+void Doorkeeper::ForgetEnded(std::span<const pollfd> polled) {
+  const std::lock_guard lock(mutex_);
+  size_t kept = 0;
+  for (size_t i = 0; i < polled.size(); ++i) {
+    if (polled[i].revents == 0) std::swap(connections_[kept++], connections_[i]);
+  }
+  connections_.resize(kept);
+}
+
+size_t Doorkeeper::HangUp() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (const Fd& connection : connections_) End(connection);
+  return connections_.size();
+}
+
+size_t Doorkeeper::connections() const {
+  const std::lock_guard lock(mutex_);
+  return connections_.size();
 }
 
 bool Doorkeeper::AcceptFrom(const Fd& listener) {
@@ -90,9 +129,15 @@ bool Doorkeeper::AcceptFrom(const Fd& listener) {
 }
 
 void Doorkeeper::Admit(Fd connection, const Fd& listener) {
-  if (connection.get() > highest_) {
+  Fd own(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+  if (!own.valid() || own.get() > highest_ || connections_.size() >= kMaxConnections) {
     Complain("too many are open");
     return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    connections_.push_back(std::move(own));
   }
   crowded_ = false;
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;

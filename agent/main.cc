@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "agent/host_facts.h"
+#include "agent/memory_limit.h"
 #include "agent/options.h"
 #include "agent/process/cpu_list.h"
 #include "agent/server.h"
@@ -84,6 +85,9 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   config.orphan_timeout = options.orphan_timeout;
   config.host = ReadHostFacts(allowed, options.target_cpus);
   config.metrics = options.metrics;
+  config.memory_limit_bytes = options.memory_limit_bytes != 0
+                                  ? options.memory_limit_bytes
+                                  : DefaultMemoryLimit(MemoryToHave(config.host.memory_bytes()));
   config.build = MakeBuildSettings(options, allowed, config.host.memory_bytes());
   const absl::StatusOr<std::string> socket = docker::SocketPathFromEnvironment();
   if (socket.ok()) {

@@ -17,7 +17,7 @@ inline constexpr uint32_t kMaxConcurrency = 100'000;
 inline constexpr uint32_t kMaxTimeoutMs = 3'600'000;
 inline constexpr int kMaxConnectTo = 1'000;
 inline constexpr size_t kMaxOptionBytes = 64 << 10;
-inline constexpr size_t kMaxCaBytes = 4 << 20;
+inline constexpr size_t kMaxCaBytes = 256 << 10;
 
 // InvalidArgument names the option that is out of range.
 absl::Status CheckOptions(const v1::FetchOptions& options);

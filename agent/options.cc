@@ -16,6 +16,9 @@ constexpr double kLeastBuildCpus = 0.01;  // the Engine's own bound
 constexpr double kMostBuildCpus = 1024;
 constexpr uint64_t kLeastBuildMib = 6;  // the Engine's own bound
 constexpr uint64_t kMostBuildMib = 1 << 20;
+// An agent without anything to do has about 30.
+constexpr uint64_t kLeastMemoryMib = 64;
+constexpr uint64_t kMostMemoryMib = 1 << 20;
 constexpr double kLongestBuildSeconds = 24 * 3600;
 
 // A CLI11 check that accepts what ParseCpuList does.
@@ -38,6 +41,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   double orphan_seconds = std::chrono::duration<double>(options.orphan_timeout).count();
   double build_seconds = std::chrono::duration<double>(options.build_time).count();
   uint64_t build_mib = 0;
+  uint64_t memory_mib = 0;
   CLI::App app(
       "fetchbench agent: runs a target on this host for a coordinator that dials in.\n"
       "When it is ready it prints one JSON line, {\"listen\":\"HOST:PORT\"}, on standard output.\n"
@@ -77,6 +81,11 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
       ->capture_default_str();
   app.add_flag("--require-guard", options.require_guard,
                "Build no image where fetchbench-guard is not in force");
+  app.add_option(
+         "--memory-limit", memory_mib,
+         "MiB of memory of this daemon, targets aside, above which it hangs up on everybody "
+         "who is connected [512, or half of what it may have if that is less]")
+      ->check(CLI::Range(kLeastMemoryMib, kMostMemoryMib));
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");
   app.add_option("--metrics", options.metrics,
@@ -101,6 +110,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   options.orphan_timeout = std::chrono::milliseconds(std::llround(orphan_seconds * 1000));
   options.build_time = std::chrono::milliseconds(std::llround(build_seconds * 1000));
   options.build_memory_bytes = build_mib << 20;
+  options.memory_limit_bytes = memory_mib << 20;
   return {std::move(options), 0};
 }
 

@@ -22,6 +22,8 @@ struct Options {
   std::chrono::milliseconds build_time{1'800'000};
   bool require_guard = false;
   bool exit_with_parent = false;
+  // Of this daemon alone; above it all peers are hung up on. 0: see DefaultMemoryLimit.
+  uint64_t memory_limit_bytes = 0;
   std::string metrics;  // where Prometheus finds its figures; empty: nowhere
   std::string log_level = "info";
   std::string log_format = "text";  // or "json"

@@ -170,12 +170,18 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
     co_await timer.async_wait(kAsTuple);
     run->Tick();
     if (run_ == run && run->orphaned()) {
-      LogEvent(level::warn, "run_dropped", {{"run", run->id()}},
-               fmt::format("run {} is dropped: its coordinator stayed away", run->id()));
-      ++counts_.runs_dropped;
-      Drop(run);
+      DropRun("its coordinator stayed away");
     }
   }
+}
+
+void RunKeeper::DropRun(const std::string& why) {
+  if (!run_) return;
+  LogEvent(level::warn, "run_dropped", {{"run", run_->id()}, {"why", why}},
+           fmt::format("run {} is dropped: {}", run_->id(), why));
+  ++counts_.runs_dropped;
+  run_->Displace(absl::UnavailableError("the agent dropped the run: " + why));
+  Drop(run_);
 }
 
 void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final) {

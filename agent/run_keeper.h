@@ -44,6 +44,10 @@ class RunKeeper {
   // The stream of this run is gone.
   void Left(const std::shared_ptr<ActiveRun>& run);
 
+  // Ends the run under way, if there is one, and forgets its records: its coordinator may begin it
+  // again from the last batch that it has.
+  void DropRun(const std::string& why);
+
   // Ends what is under way; nothing starts any more.
   void ShutDown();
 

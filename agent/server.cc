@@ -92,11 +92,28 @@ absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity
   // gRPC says the reason in its own log only.
   if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
   door_.emplace(*std::move(listeners), std::move(door));
+  WatchMemory();
   net::post(loop_.context(), [this] { keeper_.CleanUp(); });
   return absl::OkStatus();
 }
 
+void AgentServer::WatchMemory() {
+  const uint64_t limit = keeper_.config().memory_limit_bytes;
+  if (limit == 0) return;
+  MemoryActions actions;
+  actions.hang_up = [this] {
+    net::post(loop_.context(), [this] { ++keeper_.counts().memory_hangups; });
+    return door_->HangUp();
+  };
+  actions.let_in = [this] { door_->LetIn(); };
+  actions.drop_run = [this] {
+    net::post(loop_.context(), [this] { keeper_.DropRun("it takes too much memory"); });
+  };
+  watch_.emplace(limit, std::move(actions));
+}
+
 void AgentServer::Stop() {
+  watch_.reset();
   door_.reset();
   if (server_) {
     server_->GetHealthCheckService()->SetServingStatus(false);

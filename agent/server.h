@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "agent/doorkeeper.h"
 #include "agent/listen_security.h"
+#include "agent/memory_watch.h"
 #include "agent/run_keeper.h"
 #include "agent/service.h"
 #include "common/clock.h"
@@ -44,6 +45,7 @@ class AgentServer {
   absl::Status Listen(const std::string& listen, const ListenSecurity& security);
   absl::Status ServeMetrics();
   Task<> PublishMetrics();
+  void WatchMemory();
 
   SystemClock clock_;
   IoThread loop_;
@@ -53,7 +55,8 @@ class AgentServer {
   net::steady_timer metrics_timer_;
   bool stopping_ = false;  // on the loop
   std::unique_ptr<grpc::Server> server_;
-  std::optional<Doorkeeper> door_;  // ends before the server
+  std::optional<Doorkeeper> door_;    // ends before the server
+  std::optional<MemoryWatch> watch_;  // ends before the door
   std::string address_;
   std::string socket_path_;  // to remove at the end; empty for TCP
 };

@@ -11,6 +11,10 @@
 namespace fetchbench::agent {
 namespace {
 
+// What is taken off the wire ahead of the loop, which takes each message at once: each can be much
+// larger here than on its way.
+constexpr StreamLimits kLimits{.inbox_messages = 4};
+
 // The answer is sent before the coroutine ends: nothing of the call is touched after it.
 Task<> ServeDescribe(grpc::ServerUnaryReactor* reactor, v1::DescribeResponse* response,
                      RunKeeper& keeper, int64_t received_us) {
@@ -35,23 +39,32 @@ grpc::ServerUnaryReactor* AgentService::Describe(grpc::CallbackServerContext* co
 
 grpc::ServerBidiReactor<v1::PrepareRequest, v1::PrepareProgress>* AgentService::Prepare(
     grpc::CallbackServerContext* context) {
-  return PrepareStream::Accept(context, loop_, [this](PrepareStream stream) {
-    Spawn(loop_, "prepare", ServePrepare(std::move(stream), keeper_, loop_));
-  });
+  return PrepareStream::Accept(
+      context, loop_,
+      [this](PrepareStream stream) {
+        Spawn(loop_, "prepare", ServePrepare(std::move(stream), keeper_, loop_));
+      },
+      kLimits);
 }
 
 grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* AgentService::Execute(
     grpc::CallbackServerContext* context) {
-  return ExecuteStream::Accept(context, loop_, [this](ExecuteStream stream) {
-    Spawn(loop_, "execute", ServeExecute(std::move(stream), keeper_, loop_));
-  });
+  return ExecuteStream::Accept(
+      context, loop_,
+      [this](ExecuteStream stream) {
+        Spawn(loop_, "execute", ServeExecute(std::move(stream), keeper_, loop_));
+      },
+      kLimits);
 }
 
 grpc::ServerBidiReactor<v1::ExportImageRequest, v1::ImagePiece>* AgentService::ExportImage(
     grpc::CallbackServerContext* context) {
-  return ExportStream::Accept(context, loop_, [this](ExportStream stream) {
-    Spawn(loop_, "export", ServeExport(std::move(stream), keeper_));
-  });
+  return ExportStream::Accept(
+      context, loop_,
+      [this](ExportStream stream) {
+        Spawn(loop_, "export", ServeExport(std::move(stream), keeper_));
+      },
+      kLimits);
 }
 
 }  // namespace fetchbench::agent

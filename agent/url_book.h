@@ -21,10 +21,11 @@ namespace fetchbench::agent {
 // What an agent holds at most, whatever the coordinator sends.
 inline constexpr size_t kMaxHeldUrls = 262'144;
 inline constexpr size_t kMaxHeldBytes = 128 << 20;
-inline constexpr size_t kMaxUrlBytes = (1 << 20) + 4096;
+// Twice what a list may have.
+inline constexpr size_t kMaxUrlBytes = 128 << 10;
 // With those whose records are not acknowledged.
 inline constexpr uint64_t kMaxUncommittedUrls = 1 << 20;
-inline constexpr int kMaxLeaseUrls = 262'144;
+inline constexpr int kMaxLeaseUrls = 65'536;
 
 // A URL that the target was given and has not answered.
 struct OpenUrl {

@@ -45,7 +45,10 @@ void ApplyServerOptions(grpc::ServerBuilder& builder) {
                              static_cast<int>(kHandshakeTimeout.count()));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  // The bound above is on what has come; what it is unpacked to has none. We compress nothing.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   grpc::ResourceQuota quota("fetchbench");
   quota.Resize(kMaxServerBytes);
   builder.SetResourceQuota(quota);

@@ -4,10 +4,20 @@
 
 #include <algorithm>
 
+#include "coordinator/run/peer_text.h"
 #include "coordinator/run/placement.h"
 
 namespace fetchbench::coordinator {
 namespace {
+
+// Sums of what agents tell stand still at the largest number that one of them may tell: an agent
+// that tells it again and again, restarted each time, must not make them overflow, nor what is
+// reckoned with them.
+template <typename Sum>
+Sum Plus(Sum sum, uint64_t told) {
+  return static_cast<Sum>(
+      std::min(static_cast<uint64_t>(sum) + std::min(told, kMaxPeerNumber), kMaxPeerNumber));
+}
 
 double FromPermille(uint32_t permille) { return static_cast<double>(permille) / 1000.0; }
 
@@ -65,14 +75,14 @@ void AgentBoard::SetUsage(Agent& agent, const Report& report) {
   AgentSummary& s = agent.summary;
   const AgentSummary& past = agent.past;
   const v1::TargetUsage& usage = report.target();
-  s.target_user_us = past.target_user_us + static_cast<int64_t>(usage.user_us());
-  s.target_system_us = past.target_system_us + static_cast<int64_t>(usage.system_us());
+  s.target_user_us = Plus(past.target_user_us, usage.user_us());
+  s.target_system_us = Plus(past.target_system_us, usage.system_us());
   s.peak_rss_bytes = std::max({s.peak_rss_bytes, usage.peak_rss_bytes(), usage.rss_bytes()});
-  s.agent_cpu_us = past.agent_cpu_us + static_cast<int64_t>(report.agent_cpu_us());
-  s.stalled_us = past.stalled_us + static_cast<int64_t>(report.stalled_us());
-  s.surplus_lines = past.surplus_lines + report.surplus_lines();
-  s.unparsable_lines = past.unparsable_lines + report.unparsable_lines();
-  s.engine_cpu_us = past.engine_cpu_us + static_cast<int64_t>(report.engine_cpu_us());
+  s.agent_cpu_us = Plus(past.agent_cpu_us, report.agent_cpu_us());
+  s.stalled_us = Plus(past.stalled_us, report.stalled_us());
+  s.surplus_lines = Plus(past.surplus_lines, report.surplus_lines());
+  s.unparsable_lines = Plus(past.unparsable_lines, report.unparsable_lines());
+  s.engine_cpu_us = Plus(past.engine_cpu_us, report.engine_cpu_us());
   s.open_sockets_max = std::max(s.open_sockets_max, usage.open_sockets());
 }
 
@@ -194,7 +204,7 @@ std::vector<AgentSummary> AgentBoard::Summaries() const {
 AgentTroubles AgentBoard::TotalTroubles() const {
   AgentTroubles troubles;
   for (const Agent& a : agents_) {
-    troubles.stalled_us += a.summary.stalled_us;
+    troubles.stalled_us = Plus(troubles.stalled_us, static_cast<uint64_t>(a.summary.stalled_us));
     troubles.reconnects += a.summary.reconnects;
   }
   return troubles;
@@ -203,13 +213,13 @@ AgentTroubles AgentBoard::TotalTroubles() const {
 Cost AgentBoard::TotalCost() const {
   Cost cost;
   for (const Agent& a : agents_) {
-    cost.user_us += a.summary.target_user_us;
-    cost.system_us += a.summary.target_system_us;
-    cost.peak_rss_bytes_sum += a.summary.peak_rss_bytes;
+    cost.user_us = Plus(cost.user_us, static_cast<uint64_t>(a.summary.target_user_us));
+    cost.system_us = Plus(cost.system_us, static_cast<uint64_t>(a.summary.target_system_us));
+    cost.peak_rss_bytes_sum = Plus(cost.peak_rss_bytes_sum, a.summary.peak_rss_bytes);
     cost.peak_rss_bytes_max = std::max(cost.peak_rss_bytes_max, a.summary.peak_rss_bytes);
     cost.open_sockets_max = std::max(cost.open_sockets_max, a.summary.open_sockets_max);
-    cost.agent_cpu_us += a.summary.agent_cpu_us;
-    cost.engine_cpu_us += a.summary.engine_cpu_us;
+    cost.agent_cpu_us = Plus(cost.agent_cpu_us, static_cast<uint64_t>(a.summary.agent_cpu_us));
+    cost.engine_cpu_us = Plus(cost.engine_cpu_us, static_cast<uint64_t>(a.summary.engine_cpu_us));
     if (cost.basis.empty() && a.started) cost.basis = a.started->cost_basis();
   }
   return cost;

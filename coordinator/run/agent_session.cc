@@ -7,9 +7,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
 
+#include "common/grpc_options.h"
 #include "common/record_codec.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/tls_diagnosis.h"
+#include "coordinator/input/url_normalize.h"
+#include "coordinator/input/url_spool.h"
 #include "coordinator/run/blocking.h"
 #include "coordinator/run/peer_text.h"
 
@@ -18,6 +21,8 @@ namespace {
 
 // What an agent may want at most, whatever it grants. One message holds 32 bits of it.
 constexpr uint64_t kMaxCredit = 1u << 20;
+// The largest chunk of a list in one message, with an index and a length of each URL.
+static_assert(kChunkBytes + kMaxUrlBytes + kChunkUrls * 24 < kMaxRequestBytes);
 // For the agent to end the call after its last word.
 constexpr std::chrono::milliseconds kGoodbyeWait{1000};
 

@@ -14,9 +14,6 @@
 
 namespace fetchbench::coordinator {
 
-// Below what a slow link takes within a write's deadline, several at once.
-inline constexpr size_t kImagePieceBytes = size_t{256} << 10;
-
 // "image from agent a: 12 of 55 MB"; without an end when `of_bytes` is 0. Pure.
 std::string TransferText(const std::string& from, uint64_t bytes, uint64_t of_bytes);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/grpc_client_stream.h"
+#include "common/grpc_options.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/blocking.h"
@@ -16,7 +17,6 @@
 namespace fetchbench::coordinator {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr std::chrono::milliseconds kRetry{200};
 
 using PrepareStream = ClientStream<v1::PrepareRequest, v1::PrepareProgress>;
@@ -28,10 +28,10 @@ Task<absl::Status> SendContext(PrepareStream& stream, const TargetPlan& plan,
     co_return absl::InternalError("the agent asks for a folder where there is none");
   }
   const std::string& bytes = *plan.context;
-  for (size_t begin = 0; begin < bytes.size(); begin += kPieceBytes) {
+  for (size_t begin = 0; begin < bytes.size(); begin += kMaxPieceBytes) {
     if (stopped()) co_return absl::CancelledError("stopped by the user");
     v1::PrepareRequest piece;
-    piece.set_context(bytes.substr(begin, kPieceBytes));
+    piece.set_context(bytes.substr(begin, kMaxPieceBytes));
     const absl::Status sent = co_await stream.Write(std::move(piece));
     if (!sent.ok()) co_return sent;
   }
@@ -50,7 +50,7 @@ Task<absl::Status> SendImage(PrepareStream& stream, const FleetCall& call, size_
   while (true) {
     if (call.events.stopped()) co_return absl::CancelledError("stopped by the user");
     call.Tell(index, TransferText((*image)->from, at, (*image)->file.size()));
-    auto bytes = (*image)->file.Read(at, kImagePieceBytes);
+    auto bytes = (*image)->file.Read(at, kMaxPieceBytes);
     if (!bytes.ok()) co_return bytes.status();
     if (bytes->empty()) break;
     at += bytes->size();

@@ -117,8 +117,8 @@ TEST_F(HostGateTest, WhatIsHeldBackIsBounded) {
 }
 
 TEST_F(HostGateTest, BytesThatAreHeldBackAreBoundedToo) {
-  const std::string longest(1 << 20, 'x');
-  for (int i = 0; i < 20; ++i) Lend({"http://a/" + std::to_string(i) + longest});
+  const std::string longest(64 << 10, 'x');
+  for (int i = 0; i < 300; ++i) Lend({"http://a/" + std::to_string(i) + longest});
   EXPECT_EQ(Take().size(), 2u);
   EXPECT_LE(book_.held_back() * longest.size(), HostGate::kMaxHeldBackBytes);
 }

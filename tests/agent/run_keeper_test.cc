@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <utility>
 
 #include "tests/support/fake_clock.h"
@@ -70,6 +71,29 @@ TEST_F(RunKeeperTest, LastWordIsKeptUntilItIsDelivered) {
   EXPECT_FALSE(fresh.final.has_value());
   EXPECT_TRUE(fresh.run);
   EXPECT_FALSE(fresh.resumed);
+}
+
+// With all that it held; its coordinator begins it again.
+TEST_F(RunKeeperTest, ADroppedRunIsGoneAndItsStreamToldSo) {
+  struct Listener final : RunListener {
+    void OnNews() override {}
+    void OnDisplaced(absl::Status status) override { told = std::move(status); }
+    absl::Status told;
+  };
+  keeper_.DropRun("there is none");
+  EXPECT_EQ(keeper_.counts().runs_dropped, 0u);
+  RunKeeper::Opened opened = Open();
+  ASSERT_TRUE(opened.run);
+  const auto listener = std::make_shared<Listener>();
+  opened.run->Attach(listener, 0, false);
+  const std::weak_ptr<ActiveRun> run = std::exchange(opened.run, nullptr);
+  keeper_.DropRun("it takes too much memory");
+  EXPECT_EQ(listener->told,
+            absl::UnavailableError("the agent dropped the run: it takes too much memory"));
+  EXPECT_EQ(keeper_.counts().runs_dropped, 1u);
+  EXPECT_EQ(keeper_.run(), nullptr);
+  while (!run.expired()) io_.run_one();  // who watches it lets go
+  EXPECT_FALSE(Open().resumed);
 }
 
 TEST_F(RunKeeperTest, LastWordIsNotForACoordinatorWithAnotherPosition) {

@@ -268,6 +268,33 @@ TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
   EXPECT_EQ(board.Summaries()[0].surplus_lines, 3u);
 }
 
+// With all of it summed up, and the sums added to each other as in reports.
+TEST(AgentBoardTest, FiguresBeyondBeliefOfManyLivesStandStill) {
+  AgentBoard board({"a", "b"}, {true, true}, 10);
+  v1::Progress progress;
+  progress.mutable_target()->set_user_us(UINT64_MAX);
+  progress.mutable_target()->set_system_us(kMaxPeerNumber);
+  progress.mutable_target()->set_rss_bytes(kMaxPeerNumber);
+  progress.set_agent_cpu_us(kMaxPeerNumber);
+  progress.set_engine_cpu_us(kMaxPeerNumber);
+  progress.set_stalled_us(kMaxPeerNumber);
+  progress.set_surplus_lines(UINT64_MAX);
+  constexpr auto kMost = static_cast<int64_t>(kMaxPeerNumber);
+  for (int life = 0; life < 3'000; ++life) {
+    for (const AgentIndex i : {0u, 1u}) {
+      board.Started(i, v1::Started(), 0);
+      board.Progress(i, progress, SteadyTime(seconds(1)), 0);
+    }
+    ASSERT_EQ(board.TotalCost().user_us, kMost) << life;
+    ASSERT_EQ(board.TotalTroubles().stalled_us, kMost) << life;
+  }
+  EXPECT_EQ(board.TotalCost().system_us, kMost);
+  EXPECT_EQ(board.TotalCost().agent_cpu_us, kMost);
+  EXPECT_EQ(board.TotalCost().engine_cpu_us, kMost);
+  EXPECT_EQ(board.TotalCost().peak_rss_bytes_sum, kMaxPeerNumber);
+  EXPECT_EQ(board.Summaries()[0].surplus_lines, kMaxPeerNumber);
+}
+
 TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
   AgentBoard board({"a"}, {true}, 10);
   board.Started(0, v1::Started(), 0);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/integration/agents_fixture.h"
+#include "tests/support/raw_http2.h"
 #include "tests/support/scrape.h"
 
 namespace fetchbench::test {
@@ -144,6 +145,35 @@ class OpsTest : public AgentsFixture {
 
   std::string agent_url_;
 };
+
+// Somebody else who may connect fills the agent's memory meanwhile.
+TEST_F(OpsTest, ARunGoesOnWhenItsAgentHungUpOnEverybody) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer keeps what is freed, so memory says nothing of the agent";
+#endif
+  Program& agent = AgentsFixture::StartAgent(
+      {"--metrics", "0", "--memory-limit", "128", "--log-format", "json"});
+  const std::string metrics(json::parse(agent.output()).at("metrics").as_string());
+  const auto metric = [&metrics](const char* name) { return Scrape(metrics)[name]; };
+  Program run(Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
+  run.Write(List(300));
+  run.CloseInput();
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  for (int i = 0; i < 100 && metric("fetchbench_agent_memory_hangups_total") == 0; ++i) {
+    testing::RawHttp2 attacker(listening_.back(), "");
+    testing::SendEndlessHeaders(attacker, size_t{256} << 20);
+    // The figures are a second old at most.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'100));
+  }
+  EXPECT_EQ(run.WaitForExit(), 0) << run.error();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "300");
+  ExpectBalanced();
+  EXPECT_THAT(run.error(), HasSubstr("came back"));
+  agent.Signal(SIGTERM);
+  EXPECT_EQ(agent.WaitForExit(), 0);
+  EXPECT_THAT(Events(Lines(agent)), IsSupersetOf({"agent/hung_up", "agent/coordinator_away",
+                                                  "agent/let_in", "agent/coordinator_back"}));
+}
 
 TEST_F(OpsTest, DashboardAndManualNameMetricsThatThereAre) {
   StartAgent();

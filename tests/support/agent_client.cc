@@ -100,6 +100,9 @@ void RunStream::Abort() { context_.TryCancel(); }
 
 namespace {
 
+// So that each is a message that an agent takes.
+constexpr size_t kMostUrlsOfALease = 4'096;
+
 void TakeBatch(const v1::Batch& batch, RunResult& result) {
   if (result.last_seq != 0 && batch.seq() != result.last_seq + 1) result.seq_gap = true;
   result.last_seq = batch.seq();
@@ -112,10 +115,13 @@ void TakeBatch(const v1::Batch& batch, RunResult& result) {
 
 void Lend(RunStream& stream, const std::vector<std::string>& urls, size_t& next, uint32_t credit) {
   if (next >= urls.size()) return;
-  const size_t count = std::min<size_t>(credit, urls.size() - next);
-  const auto first = urls.begin() + static_cast<ptrdiff_t>(next);
-  stream.SendLease(next + 1, next, {first, first + static_cast<ptrdiff_t>(count)});
-  next += count;
+  const size_t end = next + std::min<size_t>(credit, urls.size() - next);
+  while (next < end) {
+    const size_t count = std::min(end - next, kMostUrlsOfALease);
+    const auto first = urls.begin() + static_cast<ptrdiff_t>(next);
+    stream.SendLease(next + 1, next, {first, first + static_cast<ptrdiff_t>(count)});
+    next += count;
+  }
   if (next == urls.size()) stream.SendFinish();
 }
 

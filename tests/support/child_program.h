@@ -30,6 +30,7 @@ class ChildProgram {
   void CloseInput();
   void CloseOutput();  // as if the reader of its records had died
   void Signal(int signal) const;
+  pid_t pid() const { return pid_; }
 
   // Standard output until it holds `lines` lines, or the patience is over.
   std::string ReadLines(size_t lines, std::chrono::seconds patience = std::chrono::seconds(20));

@@ -1,6 +1,5 @@
 #include "tests/support/tls_knock.h"
 
-#include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -8,39 +7,18 @@
 
 #include <array>
 #include <memory>
-#include <string_view>
+#include <string>
+
+#include "tests/support/raw_http2.h"
 
 namespace fetchbench::testing {
 namespace {
 
-constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-// An empty SETTINGS frame, which belongs to the preface.
-constexpr std::array<char, 9> kSettings{0, 0, 0, 4, 0, 0, 0, 0, 0};
-// For a server that neither answers nor ends the connection.
-constexpr timeval kPatience{20, 0};
-
 using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Session = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
-std::string Greeting() {
-  return std::string(kPreface) + std::string(kSettings.data(), kSettings.size());
-}
-
-int Connect(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(colon + 1))));
-  inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return fd;
-  close(fd);
-  return -1;
-}
-
 Reception ReceptionInPlaintext(int fd) {
-  const std::string greeting = Greeting();
+  const std::string greeting = Http2Greeting();
   send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
   // What a TLS server says of this is an alert of TLS: record type 21.
   constexpr char kAlert = 21;
@@ -65,7 +43,7 @@ Reception ReceptionByTls(int fd, const Knock& knock) {
   const Session session(SSL_new(context.get()), SSL_free);
   SSL_set_fd(session.get(), fd);
   if (SSL_connect(session.get()) != 1) return Reception::kRefused;
-  const std::string greeting = Greeting();
+  const std::string greeting = Http2Greeting();
   SSL_write(session.get(), greeting.data(), static_cast<int>(greeting.size()));
   char first = 0;
   return SSL_read(session.get(), &first, 1) == 1 ? Reception::kWelcome : Reception::kRefused;
@@ -75,7 +53,7 @@ Reception ReceptionByTls(int fd, const Knock& knock) {
 
 Reception KnockAt(const std::string& address, const Knock& knock) {
   signal(SIGPIPE, SIG_IGN);  // a server that refuses is gone before we have written all
-  const int fd = Connect(address);
+  const int fd = ConnectTo(address);
   if (fd < 0) return Reception::kNoConnection;
   const Reception reception =
       knock.plaintext ? ReceptionInPlaintext(fd) : ReceptionByTls(fd, knock);

@@ -42,7 +42,7 @@ inline Prepared Prepare(v1::Agent::Stub& stub, const v1::TargetSpec& target,
     if (progress.ready()) result.facts = progress.facts();
     if (!progress.send_context()) continue;
     result.context_asked = true;
-    constexpr size_t kPiece = 1 << 20;
+    constexpr size_t kPiece = 256 << 10;
     for (size_t at = 0; at < context.size(); at += kPiece) {
       v1::PrepareRequest piece;
       piece.set_context(context.substr(at, kPiece));
