@@ -168,7 +168,7 @@ TEST_F(OpsTest, ARunGoesOnWhenItsAgentHungUpOnEverybody) {
   EXPECT_EQ(run.WaitForExit(), 0) << run.error();
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "300");
   ExpectBalanced();
-  EXPECT_THAT(run.error(), HasSubstr("came back"));
+  EXPECT_THAT(run.error(), HasSubstr("is back"));
   agent.Signal(SIGTERM);
   EXPECT_EQ(agent.WaitForExit(), 0);
   EXPECT_THAT(Events(Lines(agent)), IsSupersetOf({"agent/hung_up", "agent/coordinator_away",

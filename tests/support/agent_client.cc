@@ -100,8 +100,9 @@ void RunStream::Abort() { context_.TryCancel(); }
 
 namespace {
 
-// So that each is a message that an agent takes.
-constexpr size_t kMostUrlsOfALease = 4'096;
+// Then the next one begins, so that each is a message that an agent takes.
+constexpr size_t kLeaseUrls = 4'096;
+constexpr size_t kLeaseBytes = 256 << 10;
 
 void TakeBatch(const v1::Batch& batch, RunResult& result) {
   if (result.last_seq != 0 && batch.seq() != result.last_seq + 1) result.seq_gap = true;
@@ -117,10 +118,13 @@ void Lend(RunStream& stream, const std::vector<std::string>& urls, size_t& next,
   if (next >= urls.size()) return;
   const size_t end = next + std::min<size_t>(credit, urls.size() - next);
   while (next < end) {
-    const size_t count = std::min(end - next, kMostUrlsOfALease);
-    const auto first = urls.begin() + static_cast<ptrdiff_t>(next);
-    stream.SendLease(next + 1, next, {first, first + static_cast<ptrdiff_t>(count)});
-    next += count;
+    std::vector<std::string> lease;
+    for (size_t bytes = 0; next + lease.size() < end; bytes += lease.back().size()) {
+      if (lease.size() == kLeaseUrls || bytes >= kLeaseBytes) break;
+      lease.push_back(urls[next + lease.size()]);
+    }
+    stream.SendLease(next + 1, next, lease);
+    next += lease.size();
   }
   if (next == urls.size()) stream.SendFinish();
 }
