@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kHandshakeTimeout{30'000};
 // Headers of a call.
 inline constexpr int kMaxMetadataBytes = 16 << 10;
 // What gRPC may hold for all connections of a server: what has come and is not a whole message yet.
-// It is slow to enforce it, and does not count messages, nor headers.
+// Messages that were read do not count, and headers went beyond it.
 inline constexpr size_t kMaxServerBytes = 128 << 20;
 
 // For grpc::CreateCustomChannel.
