@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 // Of this file's form.
-constexpr int kForm = 1;
+constexpr int kForm = 2;  // 2: image ids, and whom earlier sessions lost
 
 template <typename Message>
 std::string MessageText(const Message& message) {
@@ -255,10 +255,10 @@ absl::StatusOr<ResumeState> ParseResumeState(std::string_view text, const Target
                     version->is_string() && version->get_string() == FETCHBENCH_VERSION;
   if (!ours) {
     return absl::FailedPreconditionError(fmt::format(
-        "fetchbench {} wrote it, this is " FETCHBENCH_VERSION
-        ": go on with the version that it "
-        "was begun with",
-        version != nullptr && version->is_string() ? std::string(version->get_string()) : "?"));
+        "fetchbench {} in form {} wrote it, this is " FETCHBENCH_VERSION
+        " in form {}: go on with the build that it was begun with",
+        version != nullptr && version->is_string() ? std::string(version->get_string()) : "?",
+        form != nullptr && form->is_int64() ? form->get_int64() : 0, kForm));
   }
   try {
     return StateOf(object, targets);

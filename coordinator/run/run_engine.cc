@@ -194,8 +194,9 @@ void RunEngine::OnRowsMoved() {
 
 void RunEngine::OnFinished(AgentIndex agent, const v1::Finished& finished) {
   roster_.board().Finished(agent, finished);
-  // One that finishes before it was told to holds leases that will never be answered.
-  if (book_ && !sessions_ending_) book_->AgentGone(agent);
+  // One that finishes before it was told to holds leases that will never be answered. Of one that
+  // was told to stop nobody takes them over, and it has lost nothing.
+  if (book_ && !sessions_ending_ && !stopping()) book_->AgentGone(agent);
   FeedAll();
   CheckEnd();
 }

@@ -166,6 +166,9 @@ TEST(ResumeStateTest, AnotherVersionAndDamageAreToldApart) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("99.0"));
   const std::string text = ToJson(FullState());
+  std::string older = text;
+  older.replace(older.find("\"form\":2"), 8, "\"form\":1");
+  EXPECT_TRUE(absl::IsFailedPrecondition(ParseResumeState(older, TargetRegistry()).status()));
   EXPECT_TRUE(absl::IsDataLoss(ParseResumeState(text.substr(0, 300), TargetRegistry()).status()));
   std::string without = text;
   without.replace(without.find("\"sessions\""), 10, "\"other\"");

@@ -194,8 +194,10 @@ TEST_F(ResumeTest, AfterCtrlCTheSummaryNamesTheCommandAndWhatWasCutShortIsFetche
   run->Signal(SIGINT);
   EXPECT_EQ(run->WaitForExit(), 130) << run->error();
   EXPECT_THAT(run->output() + run->error(), HasSubstr("coordinator resume " + Out() + "/"));
+  EXPECT_FALSE(Summary().at("degraded").as_bool()) << "agents that hand back what they had";
   const auto resumed = Resume();
   EXPECT_EQ(exit_, 0) << resumed->error();
+  EXPECT_FALSE(Summary().at("degraded").as_bool());
   EXPECT_THAT(resumed->output(), HasSubstr("wall time"));
   EXPECT_EQ(Counts(), undisturbed);
   EXPECT_EQ(Ask("SELECT count(*) FROM records WHERE outcome = 'cancelled'"), "0");
