@@ -36,8 +36,6 @@ using test::RunResult;
 using test::RunStream;
 using test::Scrape;
 using testing::ChildProgram;
-using testing::ChildResult;
-using ::testing::HasSubstr;
 using testing::RawHttp2;
 using testing::SendEndlessHeaders;
 using ::testing::SizeIs;
