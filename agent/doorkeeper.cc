@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -58,14 +57,12 @@ Doorkeeper::Doorkeeper(std::vector<Fd> listeners,
     : listeners_(std::move(listeners)),
       server_(std::move(server)),
       highest_(HighestDescriptor()),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { Run(); }) {
   pthread_setname_np(thread_.native_handle(), "agent-door");
 }
 
 Doorkeeper::~Doorkeeper() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = write(stop_.get(), &one, sizeof(one));
+  stop_.Set();
   thread_.join();
 }
 
@@ -73,7 +70,7 @@ void Doorkeeper::Run() {
   std::vector<pollfd> polled;
   bool room = true;
   while (true) {
-    polled.assign({{stop_.get(), POLLIN, 0}});
+    polled.assign({{stop_.fd(), POLLIN, 0}});
     for (const Fd& listener : listeners_) {
       // Without room for more it waits for ends alone.
       polled.push_back({room ? listener.get() : -1, POLLIN, 0});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/fd.h"
+#include "common/stop_event.h"
 
 namespace fetchbench::agent {
 
@@ -56,7 +57,7 @@ class Doorkeeper {
   mutable std::mutex mutex_;
   std::vector<Fd> connections_;  // gRPC's, in descriptors of our own; changed by our thread alone
   bool crowded_ = false;         // said so, and nobody was let in since
-  const Fd stop_;
+  StopEvent stop_;
   std::thread thread_;
 };
 

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,19 +31,17 @@ MemoryWatch::MemoryWatch(uint64_t limit_bytes, MemoryActions actions)
       actions_(std::move(actions)),
       page_bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))),
       statm_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { Run(); }) {
   pthread_setname_np(thread_.native_handle(), "agent-memory");
 }
 
 MemoryWatch::~MemoryWatch() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = write(stop_.get(), &one, sizeof(one));
+  stop_.Set();
   thread_.join();
 }
 
 void MemoryWatch::Run() {
-  pollfd polled{stop_.get(), POLLIN, 0};
+  pollfd polled{stop_.fd(), POLLIN, 0};
   while (poll(&polled, 1, static_cast<int>(kInterval.count())) <= 0) Look();
 }
 

@@ -7,6 +7,7 @@
 
 #include "agent/memory_mark.h"
 #include "common/fd.h"
+#include "common/stop_event.h"
 
 namespace fetchbench::agent {
 
@@ -41,7 +42,7 @@ class MemoryWatch {
   const MemoryActions actions_;
   const uint64_t page_bytes_;
   const Fd statm_;  // kept open: there may be no descriptor when it is needed
-  const Fd stop_;
+  StopEvent stop_;
   std::thread thread_;
 };
 

@@ -75,15 +75,7 @@ json::object ProbeConfig(const std::string& owner, const std::string& image,
 absl::StatusOr<std::string> ProbeRoot(const std::string& program) {
   const std::string bytes = ReadWholeFile(program);
   if (bytes.empty()) return absl::NotFoundError(fmt::format("{} cannot be read", program));
-  std::string archive;
-  docker::TarWriter tar([&archive](std::string_view piece) {
-    archive += piece;
-    return absl::OkStatus();
-  });
-  absl::Status written = tar.AddFile(kProbeProgram, bytes, true);
-  if (written.ok()) written = tar.Finish();
-  if (!written.ok()) return written;
-  return archive;
+  return docker::TarOfFile(kProbeProgram, bytes, true);
 }
 
 }  // namespace

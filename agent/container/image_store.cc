@@ -125,17 +125,11 @@ Task<absl::StatusOr<std::string>> ImageStore::WithBases(docker::EngineClient bui
     bases.push_back(BaseImageOf(base.reference, *image));
   }
   if (bases.empty()) co_return id;
-  std::string context;
-  docker::TarWriter tar([&context](std::string_view piece) {
-    context += piece;
-    return absl::OkStatus();
-  });
-  absl::Status packed = tar.AddFile("Dockerfile", "FROM " + id + "\n", false);
-  if (packed.ok()) packed = tar.Finish();
-  if (!packed.ok()) co_return packed;
+  absl::StatusOr<std::string> context = docker::TarOfFile("Dockerfile", "FROM " + id + "\n", false);
+  if (!context.ok()) co_return context.status();
   docker::BuildRequest request;
   request.name = name + ", its labels";
-  request.context = docker::BodyFromString(std::move(context));
+  request.context = docker::BodyFromString(*std::move(context));
   request.labels = BaseImageLabels(bases);
   docker::EngineClient::TextSink nobody = [](std::string_view) {};
   co_return co_await builder.BuildImage(std::move(request), std::move(nobody));

@@ -21,10 +21,10 @@
 
 #include "agent/native/fd_limit.h"
 #include "agent/native/host_addresses.h"
-#include "agent/native/stop_event.h"
 #include "agent/native/url_reader.h"
 #include "agent/native/worker.h"
 #include "common/standard_streams.h"
+#include "common/stop_event.h"
 
 namespace fetchbench::native {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "agent/native/stop_event.h"
 #include "agent/native/url_queue.h"
+#include "common/stop_event.h"
 
 namespace fetchbench::native {
 

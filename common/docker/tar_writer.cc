@@ -136,4 +136,17 @@ absl::Status TarWriter::Finish() {
   return out_(end);
 }
 
+absl::StatusOr<std::string> TarOfFile(std::string_view path, std::string_view content,
+                                      bool executable) {
+  std::string archive;
+  TarWriter tar([&archive](std::string_view piece) {
+    archive += piece;
+    return absl::OkStatus();
+  });
+  absl::Status written = tar.AddFile(path, content, executable);
+  if (written.ok()) written = tar.Finish();
+  if (!written.ok()) return written;
+  return archive;
+}
+
 }  // namespace fetchbench::docker

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace fetchbench::docker {
 
@@ -40,5 +41,9 @@ class TarWriter {
   uint64_t file_size_ = 0;
   uint64_t file_left_ = 0;
 };
+
+// A whole archive of one file. InvalidArgument: as AddFile.
+absl::StatusOr<std::string> TarOfFile(std::string_view path, std::string_view content,
+                                      bool executable);
 
 }  // namespace fetchbench::docker

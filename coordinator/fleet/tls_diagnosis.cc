@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "common/fd.h"
 #include "common/loopback.h"
 
@@ -28,6 +29,11 @@ constexpr std::string_view kOwnRefusal = "Custom verification check failed with 
 using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Session = std::unique_ptr<SSL, decltype(&SSL_free)>;
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+bool IsOwnRefusal(const absl::Status& status) {
+  return absl::StrContains(status.message(),
+                           absl::string_view(kOwnRefusal.data(), kOwnRefusal.size()));
+}
 
 // What Credentials::CheckPeer said of the agent, out of gRPC's message; empty: it said nothing.
 std::string OwnRefusal(std::string_view message) {
@@ -208,7 +214,7 @@ absl::Status ExplainRefusal(const absl::Status& status) {
 
 absl::Status ExplainUnreachable(const AgentEndpoint& endpoint, const absl::Status& status) {
   if (!absl::IsUnavailable(status) || IsUnixSocket(endpoint.address)) return status;
-  if (!OwnRefusal(std::string(status.message())).empty()) return ExplainRefusal(status);
+  if (IsOwnRefusal(status)) return ExplainRefusal(status);
   const absl::StatusOr<Fd> fd = Dial(endpoint.address);
   if (!fd.ok()) return fd.status();
   const std::string why = endpoint.credentials ? WhyNotByTls(fd->get(), *endpoint.credentials)

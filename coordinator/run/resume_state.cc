@@ -7,7 +7,7 @@
 #include <chrono>
 #include <exception>
 
-#include "common/utf8.h"
+#include "coordinator/ui/disturbance_json.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -136,18 +136,6 @@ json::array PausesJson(const std::vector<Pause>& pauses) {
   json::array array;
   for (const Pause& pause : pauses) {
     array.push_back(json::object{{"from_us", pause.from_us}, {"until_us", pause.until_us}});
-  }
-  return array;
-}
-
-json::array DisturbancesJson(const std::vector<Disturbance>& disturbances) {
-  json::array array;
-  for (const Disturbance& d : disturbances) {
-    array.push_back(json::object{{"name", d.agent},
-                                 {"lost", d.lost},
-                                 {"reconnects", d.reconnects},
-                                 {"urls_moved", d.urls_moved},
-                                 {"trouble", ValidUtf8(d.trouble)}});
   }
   return array;
 }

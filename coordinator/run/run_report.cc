@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "common/record_line.h"
+#include "coordinator/ui/disturbance_json.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/text.h"
 
@@ -99,14 +100,6 @@ json::object OptionsJson(const RunOptions& options) {
       {"grace_ms", options.grace.count()}};
   if (options.limit != std::numeric_limits<uint64_t>::max()) object["limit"] = options.limit;
   return object;
-}
-
-json::object DisturbanceJson(const Disturbance& d) {
-  return {{"name", d.agent},
-          {"lost", d.lost},
-          {"reconnects", d.reconnects},
-          {"urls_moved", d.urls_moved},
-          {"trouble", d.trouble}};
 }
 
 json::object CoordinatorHostJson() {
@@ -222,9 +215,7 @@ std::string MakeRunJson(const RunOptions& options, const RunIdentity& identity,
     agents.push_back(std::move(agent));
   }
   object["agents"] = std::move(agents);
-  json::array disturbed;
-  for (const Disturbance& d : earlier) disturbed.push_back(DisturbanceJson(d));
-  object["disturbed_earlier"] = std::move(disturbed);
+  object["disturbed_earlier"] = DisturbancesJson(earlier);
   return json::serialize(object) + "\n";
 }
 

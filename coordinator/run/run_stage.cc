@@ -19,6 +19,11 @@ constexpr std::chrono::milliseconds kHurriedStopLimit{200};
 // An agent removes its container, for which the Engine takes its time.
 constexpr std::chrono::milliseconds kRemoveLimit{1500};
 
+void SetImageIds(const std::map<std::string, std::string>& ids, v1::Start& start) {
+  start.clear_image_ids();
+  for (const auto& [architecture, id] : ids) (*start.mutable_image_ids())[architecture] = id;
+}
+
 // For agents that have been waited for already.
 constexpr std::chrono::milliseconds kSecondConnect{1000};
 
@@ -155,8 +160,7 @@ absl::Status RunStage::CheckSameImages(const std::map<std::string, FleetImage>& 
 
 v1::Start RunStage::StartOf(const std::string& session_id) const {
   v1::Start start = MakeStart(session_id, options_, target_, web());
-  for (const auto& [architecture, id] : image_ids())
-    (*start.mutable_image_ids())[architecture] = id;
+  SetImageIds(image_ids(), start);
   return start;
 }
 
@@ -167,9 +171,7 @@ std::map<std::string, std::string> RunStage::image_ids() const {
 Task<absl::Status> RunStage::MakeReadyAgain(size_t agent, absl::Status refused, v1::Start& start) {
   if (!images_) co_return refused;
   absl::Status ready = co_await images_->MakeReadyAgain(agent, std::move(refused));
-  start.clear_image_ids();
-  for (const auto& [architecture, id] : image_ids())
-    (*start.mutable_image_ids())[architecture] = id;
+  SetImageIds(image_ids(), start);
   co_return ready;
 }
 

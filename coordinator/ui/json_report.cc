@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/utf8.h"
+#include "coordinator/ui/disturbance_json.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text.h"
 
@@ -178,14 +179,6 @@ json::object Agent(const AgentSummary& a) {
   return out;
 }
 
-json::object Disturbed(const Disturbance& d) {
-  return {{"name", Text(d.agent)},
-          {"lost", d.lost},
-          {"reconnects", d.reconnects},
-          {"urls_moved", d.urls_moved},
-          {"trouble", Text(d.trouble)}};
-}
-
 json::value Origin(const std::optional<OriginSummary>& origin) {
   if (!origin) return nullptr;
   return json::object{{"dns_queries", origin->dns_queries},
@@ -256,9 +249,7 @@ std::string RenderJson(const Summary& s) {
   json::array agents;
   for (const AgentSummary& agent : s.agents) agents.push_back(Agent(agent));
   out["agents"] = std::move(agents);
-  json::array earlier;
-  for (const Disturbance& d : s.disturbed_earlier) earlier.push_back(Disturbed(d));
-  out["disturbed_earlier"] = std::move(earlier);
+  out["disturbed_earlier"] = DisturbancesJson(s.disturbed_earlier);
   out["origin"] = Origin(s.origin);
   out["run"] = Run(s.facts);
   std::string text;

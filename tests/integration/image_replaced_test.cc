@@ -93,16 +93,11 @@ class ImageReplacedTest : public RunFixture {
   }
   // Another image gets its name.
   void ReplaceImage() {
-    std::string context;
-    docker::TarWriter tar([&context](std::string_view piece) {
-      context += piece;
-      return absl::OkStatus();
-    });
-    ASSERT_TRUE(tar.AddFile("Dockerfile", "FROM " + tag_ + "\n", false).ok());
-    ASSERT_TRUE(tar.Finish().ok());
+    auto context = docker::TarOfFile("Dockerfile", "FROM " + tag_ + "\n", false);
+    ASSERT_TRUE(context.ok()) << context.status();
     docker::BuildRequest request;
     request.name = "another image";
-    request.context = docker::BodyFromString(std::move(context));
+    request.context = docker::BodyFromString(*std::move(context));
     request.tag = tag_;
     request.labels["by"] = "hand";
     const auto id =
