@@ -5,59 +5,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "common/io_thread.h"
-#include "tests/support/fake_image_agent.h"
+#include "tests/coordinator/image_fleet_fixture.h"
 #include "tests/support/run_task.h"
-#include "tests/support/temp_folder.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
-using test::FakeEngine;
 using test::FakeImageAgent;
-using test::FakeImageScript;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-class FleetImagesTest : public ::testing::Test {
+class FleetImagesTest : public ImageFleetFixture {
  protected:
-  FakeImageAgent& Add(FakeImageScript script, const std::string& image = "") {
-    auto engine = std::make_shared<FakeEngine>();
-    engine->image_id = image;
-    engines_.push_back(engine);
-    agents_.push_back(std::make_unique<FakeImageAgent>(std::move(script), std::move(engine)));
-    return *agents_.back();
-  }
   // By hand, behind everybody's back.
   void SetImage(size_t agent, const std::string& id) {
     const std::lock_guard lock(engines_[agent]->mutex);
     engines_[agent]->image_id = id;
-  }
-
-  FleetCall Call(const std::string& image = "") {
-    FleetCall call;
-    call.loop = loop_.executor();
-    for (size_t i = 0; i < agents_.size(); ++i) {
-      call.endpoints.push_back({agents_[i]->address(), std::string(1, static_cast<char>('a' + i))});
-    }
-    call.plan.spec.set_name("go/net-http");
-    call.plan.spec.set_image(image);
-    if (image.empty()) {
-      call.plan.spec.set_context_sha256("00");
-      call.plan.context = std::make_shared<const std::string>("the folder");
-    }
-    call.folder = folder_.path();
-    call.limits.connect = std::chrono::milliseconds(500);
-    call.events.progress = [](size_t, const v1::PrepareProgress&) {};
-    call.events.stopped = [] { return false; };
-    return call;
   }
 
   // All agents are made ready, as at the begin of a run.
@@ -73,10 +43,6 @@ class FleetImagesTest : public ::testing::Test {
         .get();
   }
 
-  const test::TempFolder folder_;
-  IoThread loop_{"images-test"};
-  std::vector<std::shared_ptr<FakeEngine>> engines_;
-  std::vector<std::unique_ptr<FakeImageAgent>> agents_;
   std::unique_ptr<FleetImages> images_;
 };
 

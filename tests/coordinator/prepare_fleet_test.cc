@@ -10,19 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "common/io_thread.h"
 #include "coordinator/run/image_courier.h"
 #include "coordinator/run/image_plan.h"
-#include "tests/support/fake_image_agent.h"
+#include "tests/coordinator/image_fleet_fixture.h"
 #include "tests/support/run_task.h"
-#include "tests/support/temp_folder.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
 using test::FakeEngine;
-using test::FakeImageAgent;
-using test::FakeImageScript;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -75,36 +71,13 @@ TEST(ImageCourierTest, SaysHowFarAnImageIs) {
   EXPECT_EQ(TransferText("a", 12'400'000, 0), "image from agent a: 12 MB");
 }
 
-class PrepareFleetTest : public ::testing::Test {
+class PrepareFleetTest : public ImageFleetFixture {
  protected:
-  FakeImageAgent& Add(FakeImageScript script, const std::string& image = "") {
-    auto engine = std::make_shared<FakeEngine>();
-    engine->image_id = image;
-    return Add(std::move(script), std::move(engine));
-  }
-  FakeImageAgent& Add(FakeImageScript script, std::shared_ptr<FakeEngine> engine) {
-    agents_.push_back(std::make_unique<FakeImageAgent>(std::move(script), std::move(engine)));
-    return *agents_.back();
-  }
-
   FleetPrepared Prepare(const std::string& image = "") {
-    FleetCall call;
-    call.loop = loop_.executor();
-    for (size_t i = 0; i < agents_.size(); ++i) {
-      call.endpoints.push_back({agents_[i]->address(), std::string(1, static_cast<char>('a' + i))});
-    }
-    call.plan.spec.set_name("go/net-http");
-    call.plan.spec.set_image(image);
-    if (image.empty()) {
-      call.plan.spec.set_context_sha256("00");
-      call.plan.context = std::make_shared<const std::string>("the folder");
-    }
-    call.folder = folder_.path();
-    call.limits.connect = std::chrono::milliseconds(500);
+    FleetCall call = Call(image);
     call.events.progress = [this](size_t, const v1::PrepareProgress& progress) {
       told_.push_back(progress.message());
     };
-    call.events.stopped = [] { return false; };
     call.earlier_ids = earlier_ids_;
     return test::RunOn(loop_, PrepareFleet(call)).get();
   }
@@ -118,11 +91,8 @@ class PrepareFleetTest : public ::testing::Test {
     return images;
   }
 
-  const test::TempFolder folder_;
-  IoThread loop_{"prepare-test"};
   std::vector<std::string> told_;
   std::map<std::string, std::string> earlier_ids_;
-  std::vector<std::unique_ptr<FakeImageAgent>> agents_;
 };
 
 using Strings = std::vector<std::string>;
