@@ -14,6 +14,7 @@
 #include "common/status_util.h"
 #include "common/wakeup.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/run/all_of.h"
 #include "coordinator/run/blocking.h"
@@ -23,7 +24,6 @@
 namespace fetchbench::coordinator {
 namespace {
 
-constexpr std::chrono::milliseconds kLookUp{100};  // how often a stop is looked for
 constexpr std::chrono::milliseconds kRetry{200};
 constexpr size_t kMostNamed = 8;  // agents in one message
 
@@ -125,7 +125,7 @@ Task<> DescribeInto(Described& result, net::any_io_executor loop, AgentEndpoint 
 
 Task<> WatchStop(Asking& asking, std::function<bool()> stopped) {
   while (asking.open > 0) {
-    co_await asking.ended.WaitUntil(std::chrono::steady_clock::now() + kLookUp);
+    co_await asking.ended.WaitUntil(std::chrono::steady_clock::now() + kStopLookUp);
     if (!stopped()) continue;
     for (Question& question : asking.questions) question.Stop();
   }

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/run/run_log.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
-constexpr std::chrono::milliseconds kLookUp{100};
 // For an agent that answered a moment ago.
 constexpr std::chrono::milliseconds kConnect{1'000};
 
@@ -47,7 +47,7 @@ Task<absl::Status> FleetImages::MakeReadyAgain(size_t agent, absl::Status refuse
   net::steady_timer pause(call_.loop);
   while (!busy_.insert(architecture).second) {
     if (call_.events.stopped()) co_return absl::CancelledError("the run is over");
-    pause.expires_after(kLookUp);
+    pause.expires_after(kStopLookUp);
     co_await pause.async_wait(kAsTuple);
   }
   const absl::Status brought = co_await Bring(agent, architecture);

@@ -11,6 +11,7 @@
 #include "common/grpc_client_stream.h"
 #include "common/spawn.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/run/patient_read.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
@@ -18,8 +19,6 @@ namespace fetchbench::coordinator {
 namespace {
 
 using ExportStream = ClientStream<v1::ExportImageRequest, v1::ImagePiece>;
-
-constexpr std::chrono::milliseconds kLookUp{100};
 
 }  // namespace
 
@@ -37,7 +36,7 @@ Task<absl::StatusOr<std::shared_ptr<const ImageArchive>>> ImageCourier::Get(size
   if (!std::exchange(begun_, true)) Spawn(call_.loop, "image export", FetchFromAny());
   while (!done_) {
     call_.Tell(receiver, "waiting for the " + progress_);
-    pause.expires_after(kLookUp);
+    pause.expires_after(kStopLookUp);
     co_await pause.async_wait(kAsTuple);
   }
   if (archive_ == nullptr) co_return trouble_;

@@ -17,6 +17,7 @@
 #include "common/files.h"
 #include "common/spawn.h"
 #include "common/status_util.h"
+#include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/run/origin_image.h"
 #include "coordinator/run/placement.h"
 
@@ -30,7 +31,6 @@ constexpr uint64_t kOpenFiles = 20'000;
 constexpr int kMaxProcesses = 64;
 constexpr size_t kMaxOutputBytes = 4096;  // of its last words, and of its first line
 constexpr std::chrono::seconds kReadyLimit{30};
-constexpr std::chrono::milliseconds kLookUp{100};
 constexpr const char* kProfileInside = "/profile.json";
 constexpr const char* kControlFolderInside = "/control";
 constexpr const char* kControlName = "socket";
@@ -219,7 +219,7 @@ Task<absl::Status> OriginContainer::WaitReady(std::function<bool()> stopped) {
           fmt::format("the origin's container did not get ready within {} s: {}",
                       kReadyLimit.count(), output_->complained));
     }
-    co_await output_->changed.WaitUntil(std::chrono::steady_clock::now() + kLookUp);
+    co_await output_->changed.WaitUntil(std::chrono::steady_clock::now() + kStopLookUp);
   }
   co_return absl::OkStatus();
 }

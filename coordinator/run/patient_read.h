@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/net.h"
+#include "coordinator/fleet/stop_look_up.h"
 
 namespace fetchbench::coordinator {
 
@@ -17,11 +18,10 @@ namespace fetchbench::coordinator {
 template <typename Message, typename Stream>
 Task<absl::StatusOr<Message>> PatientRead(Stream& stream, std::chrono::milliseconds patience,
                                           const std::function<bool()>& stopped, const char* doing) {
-  constexpr std::chrono::milliseconds kLookUp{100};  // how often a stop is looked for
   const SteadyTime limit = std::chrono::steady_clock::now() + patience;
   while (true) {
     const SteadyTime now = std::chrono::steady_clock::now();
-    absl::StatusOr<Message> message = co_await stream.Read(std::min(limit, now + kLookUp));
+    absl::StatusOr<Message> message = co_await stream.Read(std::min(limit, now + kStopLookUp));
     if (message.ok() || !absl::IsDeadlineExceeded(message.status())) co_return message;
     if (stopped()) co_return absl::CancelledError("stopped by the user");
     if (std::chrono::steady_clock::now() >= limit) {

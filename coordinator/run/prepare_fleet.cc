@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/run/all_of.h"
 
 namespace fetchbench::coordinator {
@@ -17,7 +18,6 @@ namespace {
 // Agents that an image is sent to at once: each of them gets a share of the link, and one that gets
 // too little takes the coordinator for dead.
 constexpr int kSendsAtOnce = 8;
-constexpr std::chrono::milliseconds kLookUp{100};
 
 using Facts = absl::StatusOr<v1::TargetFacts>;
 using Last = absl::StatusOr<v1::PrepareProgress>;
@@ -123,7 +123,7 @@ class Group {
     if (lacks) {
       net::steady_timer pause(call_.loop);
       while (sending_ >= kSendsAtOnce && !call_.events.stopped()) {
-        pause.expires_after(kLookUp);
+        pause.expires_after(kStopLookUp);
         co_await pause.async_wait(kAsTuple);
       }
       ++sending_;
