@@ -156,7 +156,7 @@ TEST(ResumeStateTest, TroubleInAnyBytesCanBeReadAgain) {
   s.disturbed[0].trouble = "\xff\"\n";
   const auto back = ParseResumeState(ToJson(s), TargetRegistry());
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->disturbed[0].trouble, "?\"\n");
+  EXPECT_EQ(back->disturbed[0].trouble, "\xEF\xBF\xBD\"\n");
 }
 
 TEST(ResumeStateTest, AnotherVersionAndDamageAreToldApart) {
