@@ -45,23 +45,14 @@ class ImageReplacedTest : public RunFixture {
     }
   }
 
-  std::string Address(int number) const {
-    return "unix:" + folder_.File("agent" + std::to_string(number));
-  }
-  std::unique_ptr<Program> StartAgent(int number) const {
-    auto agent = std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", Address(number)});
-    EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
-    return agent;
-  }
   // Until records come.
   std::unique_ptr<Program> Begin(const std::vector<std::string>& options) {
-    std::vector<std::string> arguments{Bin("fetchbench-coordinator"), "run", "replaced", "--web",
-                                       "sim:fast", "--agents",
-                                       "one=" + Address(0) + ",two=" + Address(1), "--out", Out(),
-                                       "--concurrency", "1", "--format", "plain", "--grace", "0.5",
-                                       // Long enough to be disturbed.
-                                       "--user-agent", "pause=5"};
+    std::vector<std::string> arguments{
+        Bin("fetchbench-coordinator"), "run", "replaced", "--web", "sim:fast", "--agents",
+        "one=" + AgentAddress(0) + ",two=" + AgentAddress(1), "--out", Out(), "--concurrency", "1",
+        "--format", "plain", "--grace", "0.5",
+        // Long enough to be disturbed.
+        "--user-agent", "pause=5"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     auto run = std::make_unique<Program>(
         arguments, std::map<std::string, std::string>{{"FETCHBENCH_LIB", folder_.File("lib")}});
@@ -70,10 +61,6 @@ class ImageReplacedTest : public RunFixture {
     EXPECT_TRUE(run->WaitForOutput("://h")) << run->error();
     return run;
   }
-
-  boost::json::value RunJson() const {
-    return boost::json::parse(folder_.Read(Latest("run.json")));
-  }
   // The second agent dies, its image is replaced, and it is started again. The first one is frozen
   // meanwhile, so that the run is not over before.
   void ReplaceBehind(Program& one, std::unique_ptr<Program>& two) {
@@ -81,7 +68,7 @@ class ImageReplacedTest : public RunFixture {
     two->Signal(SIGKILL);
     two->WaitForExit();
     ASSERT_NO_FATAL_FAILURE(ReplaceImage());
-    two = StartAgent(1);
+    two = StartAgentAt(1);
   }
   // What the first agent runs.
   void NoteImage() {
@@ -128,8 +115,8 @@ class ImageReplacedTest : public RunFixture {
 };
 
 TEST_F(ImageReplacedTest, AnAgentThatComesBackToAnotherImageRunsTheFleetsAgain) {
-  const auto one = StartAgent(0);
-  auto two = StartAgent(1);
+  const auto one = StartAgentAt(0);
+  auto two = StartAgentAt(1);
   const auto run = Begin({});
   ASSERT_NO_FATAL_FAILURE(NoteImage());
   ASSERT_NO_FATAL_FAILURE(ReplaceBehind(*one, two));
@@ -148,8 +135,8 @@ TEST_F(ImageReplacedTest, AnAgentThatComesBackToAnotherImageRunsTheFleetsAgain) 
 
 // What the user named cannot be sent: the agent is left out, and says what to do.
 TEST_F(ImageReplacedTest, AnAgentThatComesBackToAnotherNamedImageIsLeftOut) {
-  const auto one = StartAgent(0);
-  auto two = StartAgent(1);
+  const auto one = StartAgentAt(0);
+  auto two = StartAgentAt(1);
   const std::string name = "fetchbench/test-replaced:" + std::to_string(getpid());
   {
     const auto made = Begin({});
@@ -176,8 +163,8 @@ TEST_F(ImageReplacedTest, AnAgentThatComesBackToAnotherNamedImageIsLeftOut) {
 }
 
 TEST_F(ImageReplacedTest, AResumedRunTakesTheSameImageOrSaysThatItIsAnother) {
-  const auto one = StartAgent(0);
-  const auto two = StartAgent(1);
+  const auto one = StartAgentAt(0);
+  const auto two = StartAgentAt(1);
   const auto resume = [this] {
     return std::make_unique<Program>(
         std::vector<std::string>{Bin("fetchbench-coordinator"), "resume", "--out", Out(),

@@ -19,15 +19,6 @@ constexpr int kUrls = 3000;
 
 class ResumeDegradedTest : public RunFixture {
  protected:
-  std::string Address(int number) const {
-    return "unix:" + folder_.File("agent" + std::to_string(number));
-  }
-  std::unique_ptr<Program> StartAgent(int number) {
-    auto agent = std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", Address(number)});
-    EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
-    return agent;
-  }
   // What the journal says, once it says so.
   bool JournalSays(const std::string& words) const {
     for (int i = 0; i < 1000; ++i) {
@@ -38,10 +29,10 @@ class ResumeDegradedTest : public RunFixture {
   }
   // Begins a run over two agents, loses the second past its grace, and then the coordinator.
   void LoseAgentAndCoordinator() {
-    one_ = StartAgent(0);
-    two_ = StartAgent(1);
-    Program run(Command({"--agents", "one=" + Address(0) + ",two=" + Address(1), "--concurrency",
-                         "2", "--format", "plain", "--grace", "0.3"}));
+    one_ = StartAgentAt(0);
+    two_ = StartAgentAt(1);
+    Program run(Command({"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
+                         "--concurrency", "2", "--format", "plain", "--grace", "0.3"}));
     run.Write(List(kUrls));
     run.CloseInput();
     ASSERT_TRUE(run.WaitForOutput("://h")) << run.error();
@@ -53,16 +44,6 @@ class ResumeDegradedTest : public RunFixture {
     run.Signal(SIGKILL);
     run.WaitForExit();
   }
-  std::unique_ptr<Program> Resume() {
-    auto program = std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-coordinator"), "resume", "--out", Out(),
-                                 "--progress", "plain", "--connect-timeout", "2"});
-    exit_ = program->WaitForExit();
-    return program;
-  }
-  boost::json::value RunJson() const {
-    return boost::json::parse(folder_.Read(Latest("run.json")));
-  }
 
   std::unique_ptr<Program> one_;
   std::unique_ptr<Program> two_;
@@ -70,8 +51,8 @@ class ResumeDegradedTest : public RunFixture {
 
 TEST_F(ResumeDegradedTest, AnAgentThatWasLostBeforeIsNamedByTheLastSummary) {
   ASSERT_NO_FATAL_FAILURE(LoseAgentAndCoordinator());
-  two_ = StartAgent(1);  // undisturbed from here on
-  const auto resumed = Resume();
+  two_ = StartAgentAt(1);  // undisturbed from here on
+  const auto resumed = Resume({"--connect-timeout", "2"});
   EXPECT_EQ(exit_, 0) << resumed->error();
   ExpectBalanced();
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), std::to_string(kUrls));
@@ -91,7 +72,7 @@ TEST_F(ResumeDegradedTest, AnAgentThatWasLostBeforeIsNamedByTheLastSummary) {
 
 TEST_F(ResumeDegradedTest, OneThatStaysAwayIsNamedForBothSessions) {
   ASSERT_NO_FATAL_FAILURE(LoseAgentAndCoordinator());
-  const auto resumed = Resume();
+  const auto resumed = Resume({"--connect-timeout", "2"});
   EXPECT_EQ(exit_, 0) << resumed->error();
   ExpectBalanced();
   const std::string reason(Summary().at("reason").as_string());

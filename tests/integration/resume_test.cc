@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/integration/run_fixture.h"
+#include "tests/integration/resume_fixture.h"
 
 namespace fetchbench::test {
 namespace {
@@ -20,64 +20,12 @@ using std::chrono::milliseconds;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-class ResumeTest : public RunFixture {
+class ResumeTest : public ResumeFixture {
  protected:
-  // Hosts whose outcome does not depend on time, some of each; a line in nine is no URL.
-  static std::string Mixed(int lines) {
-    static const std::vector<std::string> kKinds{
-        "http://h{}.example/",  "http://h{}.status-404.conformance.test/",
-        "http://h{}.example/a", "http://h{}.dns-nxdomain.conformance.test/",
-        "not a url {}",         "http://h{}.connect-refused.conformance.test/",
-        "http://h{}.example/b", "http://h{}.redirect-301.conformance.test/",
-        "https://h{}.example/"};
-    std::string list;
-    for (int i = 0; i < lines; ++i) {
-      std::string line = kKinds[static_cast<size_t>(i) % kKinds.size()];
-      line.replace(line.find("{}"), 2, std::to_string(i));
-      list += line + "\n";
-    }
-    return list;
-  }
-
-  std::unique_ptr<Program> Begin(std::string_view list, std::vector<std::string> options,
-                                 const std::string& web = "sim:fast") const {
-    auto program = std::make_unique<Program>(Command(options, web));
-    program->Write(list);
-    program->CloseInput();
-    return program;
-  }
-
-  std::unique_ptr<Program> Resume(std::vector<std::string> options = {}) const {
-    std::vector<std::string> arguments{
-        Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    auto program = std::make_unique<Program>(arguments);
-    exit_ = program->WaitForExit();
-    return program;
-  }
-
-  // "outcome status count" of each kind, in order: equal for two runs that came to the same.
-  std::string Counts() const {
-    return Ask(
-        "SELECT group_concat(line, '; ') FROM (SELECT outcome || ' ' || coalesce(status, '') || ' "
-        "' "
-        "|| count(*) AS line FROM records GROUP BY outcome, status ORDER BY outcome, status)");
-  }
-
   // What a program says of itself when it is ready.
   static std::string Told(Program& program, const char* what) {
     EXPECT_TRUE(program.WaitForOutput("}\n")) << program.error();
     return std::string(boost::json::parse(program.output()).at(what).as_string());
-  }
-
-  std::string CountsOfUndisturbedRun(const std::string& list) const {
-    const auto run = Run(list, {"--concurrency", "20"});
-    EXPECT_EQ(exit_, 0) << run->error();
-    return Counts();
-  }
-
-  bool Exists(const std::string& file) const {
-    return std::filesystem::exists(folder_.File(Latest(file)));
   }
 };
 
@@ -204,101 +152,6 @@ TEST_F(ResumeTest, AfterCtrlCTheSummaryNamesTheCommandAndWhatWasCutShortIsFetche
   ExpectBalanced();
 }
 
-TEST_F(ResumeTest, ACompleteRunIsRefused) {
-  const auto run = Run(Mixed(20), {});
-  ASSERT_EQ(exit_, 0) << run->error();
-  EXPECT_FALSE(Exists("urls.spool"));
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(resumed->error(), HasSubstr("is complete"));
-}
-
-TEST_F(ResumeTest, ARunWhoseCoordinatorIsAtWorkIsRefused) {
-  auto run = Begin(Mixed(5000), {"--concurrency", "1", "--format", "plain"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  const auto second = Resume();
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(second->error(), HasSubstr("is at work (process " + std::to_string(run->pid())));
-}
-
-class RefusalTest : public ResumeTest {
- protected:
-  void SetUp() override {
-    auto run = Begin(Mixed(5000), {"--concurrency", "1", "--format", "plain"});
-    ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-    run->Signal(SIGKILL);
-    run->WaitForExit();
-  }
-
-  void Replace(const std::string& what, const std::string& by) {
-    std::string text = folder_.Read(Latest("resume.json"));
-    const size_t at = text.find(what);
-    ASSERT_NE(at, std::string::npos) << text;
-    text.replace(at, what.size(), by);
-    folder_.Write(Latest("resume.json"), text);
-  }
-};
-
-TEST_F(RefusalTest, AMissingListIsNamed) {
-  std::filesystem::remove(folder_.File(Latest("urls.spool")));
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(resumed->error(), HasSubstr("urls.spool is missing"));
-}
-
-TEST_F(RefusalTest, AnotherVersionsRunIsRefused) {
-  Replace("\"fetchbench\":\"", "\"fetchbench\":\"99.");
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(resumed->error(), HasSubstr("fetchbench 99."));
-}
-
-TEST_F(RefusalTest, ATargetThatChangedIsRefusedAndTheDifferenceNamed) {
-  Replace("\\\"tlsGroups\\\":\\\"", "\\\"tlsGroups\\\":\\\"another:");
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2) << resumed->error();
-  EXPECT_THAT(resumed->error(), HasSubstr("TLS groups was another:"));
-  EXPECT_THAT(resumed->error(), HasSubstr("local"));
-}
-
-TEST_F(RefusalTest, AnotherWebIsRefused) {
-  Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2) << resumed->error();
-  EXPECT_THAT(resumed->error(), HasSubstr("profile"));
-}
-
-TEST_F(RefusalTest, ARefusedRunCanStillBeResumed) {
-  const std::string sound = folder_.Read(Latest("resume.json"));
-  Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
-  Resume();
-  ASSERT_EQ(exit_, 2);
-  folder_.Write(Latest("resume.json"), sound);
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 0) << resumed->error();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "5000");
-  ExpectBalanced();
-}
-
-TEST_F(ResumeTest, NoSuchRunIsSaid) {
-  const auto resumed = Resume({"nosuchrun"});
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(resumed->error(), HasSubstr("nosuchrun"));
-}
-
-TEST_F(ResumeTest, AListOfStandardInputThatWasNotReadIsSaid) {
-  {
-    Program run(Command({}));
-    run.Write("http://h1.example/\n");
-    for (int i = 0; i < 500 && !Exists("resume.json"); ++i) usleep(20'000);
-    run.Signal(SIGKILL);
-    run.WaitForExit();
-  }
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 2);
-  EXPECT_THAT(resumed->error(), HasSubstr("begin a new run"));
-}
-
 TEST_F(ResumeTest, AfterDurationTheRestIsFetchedWhenAskedFor) {
   Program run(Command({"--concurrency", "1", "--duration", "0.5"}));
   run.Write(Mixed(3000));
@@ -343,78 +196,6 @@ TEST_F(ResumeTest, ALocalAgentThatDiesEndsTheRunAtOnceAndAnotherGoesOn) {
   const auto resumed = Resume();
   EXPECT_EQ(exit_, 0) << resumed->error();
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "5000");
-  ExpectBalanced();
-}
-
-class FleetResumeTest : public ResumeTest {
- protected:
-  // At an address of its own, so that it can be started again there.
-  std::unique_ptr<Program> StartAgent(int number) {
-    const std::string address = "unix:" + folder_.File("agent" + std::to_string(number));
-    auto agent = std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", address});
-    EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
-    return agent;
-  }
-  std::string Addresses() const {
-    return "unix:" + folder_.File("agent0") + ",unix:" + folder_.File("agent1");
-  }
-};
-
-TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
-  const std::string list = Mixed(3000);
-  const std::string undisturbed = CountsOfUndisturbedRun(list);
-  const auto a = StartAgent(0);
-  const auto b = StartAgent(1);
-  auto run = Begin(list, {"--agents", Addresses(), "--concurrency", "2", "--format", "plain"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  // One of them cannot be reached when the run is resumed, and holds the old session when it can.
-  b->Signal(SIGSTOP);
-  run->Signal(SIGKILL);
-  run->WaitForExit();
-  Program resumed({Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain",
-                   "--connect-timeout", "1"});
-  std::this_thread::sleep_for(milliseconds(2500));
-  b->Signal(SIGCONT);
-  EXPECT_EQ(resumed.WaitForExit(), 0) << resumed.error();
-  EXPECT_EQ(Counts(), undisturbed);
-  ExpectBalanced();
-}
-
-TEST_F(FleetResumeTest, WithAllAgentsGoneTheRunWaitsSaysSoAndGoesOn) {
-  auto a = StartAgent(0);
-  auto b = StartAgent(1);
-  auto run = Begin(Mixed(3000), {"--agents", Addresses(), "--concurrency", "2", "--format", "plain",
-                                 "--grace", "0.5"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  a.reset();
-  b.reset();
-  EXPECT_TRUE(run->WaitForError("the run waits for one to return")) << run->error();
-  a = StartAgent(0);
-  EXPECT_EQ(run->WaitForExit(), 0) << run->error();
-  EXPECT_THAT(run->error(), HasSubstr("an agent is back"));
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "3000");
-  ExpectBalanced();
-  EXPECT_TRUE(Summary().at("degraded").as_bool());
-  const std::string reason(Summary().at("reason").as_string());
-  EXPECT_THAT(reason, HasSubstr("agent1 lost"));
-  EXPECT_THAT(reason, HasSubstr("URLs moved"));
-}
-
-TEST_F(FleetResumeTest, WithoutAgentsForTooLongTheRunIsGivenUpAndCanBeResumed) {
-  auto a = StartAgent(0);
-  auto b = StartAgent(1);
-  auto run = Begin(Mixed(3000), {"--agents", Addresses(), "--concurrency", "2", "--format", "plain",
-                                 "--give-up-after", "1"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  a.reset();
-  b.reset();
-  EXPECT_EQ(run->WaitForExit(), 3) << run->error();
-  EXPECT_THAT(run->error(), HasSubstr("coordinator resume "));
-  a = StartAgent(0);
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 0) << resumed->error();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "3000");
   ExpectBalanced();
 }
 

@@ -53,12 +53,38 @@ class RunFixture : public ::testing::Test {
     return program;
   }
 
+  // `coordinator resume` of the latest run, to its end.
+  std::unique_ptr<Program> Resume(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> arguments{
+        Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    auto program = std::make_unique<Program>(arguments);
+    exit_ = program->WaitForExit();
+    return program;
+  }
+
+  // An agent at an address of its own, so that it can be started again there.
+  std::string AgentAddress(int number) const {
+    return "unix:" + folder_.File("agent" + std::to_string(number));
+  }
+  std::unique_ptr<Program> StartAgentAt(int number) const {
+    auto agent = std::make_unique<Program>(
+        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", AgentAddress(number)});
+    EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
+    return agent;
+  }
+
   std::string Out() const { return folder_.File("out"); }
   std::string Latest(const std::string& file) const { return "out/latest/" + file; }
 
   boost::json::value Summary() const {
     boost::system::error_code error;
     return boost::json::parse(folder_.Read(Latest("summary.json")), error);
+  }
+
+  boost::json::value RunJson() const {
+    boost::system::error_code error;
+    return boost::json::parse(folder_.Read(Latest("run.json")), error);
   }
 
   std::string Ask(const std::string& question) const {

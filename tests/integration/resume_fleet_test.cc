@@ -1,0 +1,79 @@
+// Runs over a fleet whose coordinator, or all of whose agents, are gone.
+
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/integration/resume_fixture.h"
+
+namespace fetchbench::test {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+class FleetResumeTest : public ResumeFixture {
+ protected:
+  std::string Addresses() const { return AgentAddress(0) + "," + AgentAddress(1); }
+};
+
+TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
+  const std::string list = Mixed(3000);
+  const std::string undisturbed = CountsOfUndisturbedRun(list);
+  const auto a = StartAgentAt(0);
+  const auto b = StartAgentAt(1);
+  auto run = Begin(list, {"--agents", Addresses(), "--concurrency", "2", "--format", "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  // One of them cannot be reached when the run is resumed, and holds the old session when it can.
+  b->Signal(SIGSTOP);
+  run->Signal(SIGKILL);
+  run->WaitForExit();
+  Program resumed({Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain",
+                   "--connect-timeout", "1"});
+  std::this_thread::sleep_for(milliseconds(2500));
+  b->Signal(SIGCONT);
+  EXPECT_EQ(resumed.WaitForExit(), 0) << resumed.error();
+  EXPECT_EQ(Counts(), undisturbed);
+  ExpectBalanced();
+}
+
+TEST_F(FleetResumeTest, WithAllAgentsGoneTheRunWaitsSaysSoAndGoesOn) {
+  auto a = StartAgentAt(0);
+  auto b = StartAgentAt(1);
+  auto run = Begin(Mixed(3000), {"--agents", Addresses(), "--concurrency", "2", "--format", "plain",
+                                 "--grace", "0.5"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  a.reset();
+  b.reset();
+  EXPECT_TRUE(run->WaitForError("the run waits for one to return")) << run->error();
+  a = StartAgentAt(0);
+  EXPECT_EQ(run->WaitForExit(), 0) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("an agent is back"));
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "3000");
+  ExpectBalanced();
+  EXPECT_TRUE(Summary().at("degraded").as_bool());
+  const std::string reason(Summary().at("reason").as_string());
+  EXPECT_THAT(reason, HasSubstr("agent1 lost"));
+  EXPECT_THAT(reason, HasSubstr("URLs moved"));
+}
+
+TEST_F(FleetResumeTest, WithoutAgentsForTooLongTheRunIsGivenUpAndCanBeResumed) {
+  auto a = StartAgentAt(0);
+  auto b = StartAgentAt(1);
+  auto run = Begin(Mixed(3000), {"--agents", Addresses(), "--concurrency", "2", "--format", "plain",
+                                 "--give-up-after", "1"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  a.reset();
+  b.reset();
+  EXPECT_EQ(run->WaitForExit(), 3) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("coordinator resume "));
+  a = StartAgentAt(0);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "3000");
+  ExpectBalanced();
+}
+
+}  // namespace
+}  // namespace fetchbench::test

@@ -1,0 +1,112 @@
+// Runs that `coordinator resume` does not go on with, and what it says.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/integration/resume_fixture.h"
+
+namespace fetchbench::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ResumeRefusedTest : public ResumeFixture {};
+TEST_F(ResumeRefusedTest, ACompleteRunIsRefused) {
+  const auto run = Run(Mixed(20), {});
+  ASSERT_EQ(exit_, 0) << run->error();
+  EXPECT_FALSE(Exists("urls.spool"));
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(resumed->error(), HasSubstr("is complete"));
+}
+
+TEST_F(ResumeRefusedTest, ARunWhoseCoordinatorIsAtWorkIsRefused) {
+  auto run = Begin(Mixed(5000), {"--concurrency", "1", "--format", "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  const auto second = Resume();
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(second->error(), HasSubstr("is at work (process " + std::to_string(run->pid())));
+}
+
+TEST_F(ResumeRefusedTest, NoSuchRunIsSaid) {
+  const auto resumed = Resume({"nosuchrun"});
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(resumed->error(), HasSubstr("nosuchrun"));
+}
+
+TEST_F(ResumeRefusedTest, AListOfStandardInputThatWasNotReadIsSaid) {
+  {
+    Program run(Command({}));
+    run.Write("http://h1.example/\n");
+    for (int i = 0; i < 500 && !Exists("resume.json"); ++i) usleep(20'000);
+    run.Signal(SIGKILL);
+    run.WaitForExit();
+  }
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(resumed->error(), HasSubstr("begin a new run"));
+}
+
+class RefusalTest : public ResumeFixture {
+ protected:
+  void SetUp() override {
+    auto run = Begin(Mixed(5000), {"--concurrency", "1", "--format", "plain"});
+    ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+    run->Signal(SIGKILL);
+    run->WaitForExit();
+  }
+
+  void Replace(const std::string& what, const std::string& by) {
+    std::string text = folder_.Read(Latest("resume.json"));
+    const size_t at = text.find(what);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, what.size(), by);
+    folder_.Write(Latest("resume.json"), text);
+  }
+};
+
+TEST_F(RefusalTest, AMissingListIsNamed) {
+  std::filesystem::remove(folder_.File(Latest("urls.spool")));
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(resumed->error(), HasSubstr("urls.spool is missing"));
+}
+
+TEST_F(RefusalTest, AnotherVersionsRunIsRefused) {
+  Replace("\"fetchbench\":\"", "\"fetchbench\":\"99.");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2);
+  EXPECT_THAT(resumed->error(), HasSubstr("fetchbench 99."));
+}
+
+TEST_F(RefusalTest, ATargetThatChangedIsRefusedAndTheDifferenceNamed) {
+  Replace("\\\"tlsGroups\\\":\\\"", "\\\"tlsGroups\\\":\\\"another:");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2) << resumed->error();
+  EXPECT_THAT(resumed->error(), HasSubstr("TLS groups was another:"));
+  EXPECT_THAT(resumed->error(), HasSubstr("local"));
+}
+
+TEST_F(RefusalTest, AnotherWebIsRefused) {
+  Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 2) << resumed->error();
+  EXPECT_THAT(resumed->error(), HasSubstr("profile"));
+}
+
+TEST_F(RefusalTest, ARefusedRunCanStillBeResumed) {
+  const std::string sound = folder_.Read(Latest("resume.json"));
+  Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
+  Resume();
+  ASSERT_EQ(exit_, 2);
+  folder_.Write(Latest("resume.json"), sound);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "5000");
+  ExpectBalanced();
+}
+
+}  // namespace
+}  // namespace fetchbench::test
