@@ -91,13 +91,18 @@ bool RawHttp2::Send(std::string_view bytes) {
   return true;
 }
 
-size_t SendEndlessHeaders(RawHttp2& client, size_t most) {
+size_t SendEndlessHeaders(RawHttp2& client, size_t most,
+                          const std::function<void(size_t)>& before_each) {
   // Below the 16 KiB that a frame, and all headers of a call, may have.
   const std::string header = LongHeader(15'000);
   const std::string further = MakeFrame(Frame::kContinuation, 1, header);
   if (!client.Send(MakeFrame(Frame::kHeaders, 1, header))) return 0;
   size_t sent = 0;
-  while (sent < most && client.Send(further)) sent += further.size();
+  while (sent < most) {
+    before_each(further.size());
+    if (!client.Send(further)) break;
+    sent += further.size();
+  }
   return sent;
 }
 

@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,7 +38,9 @@ class RawHttp2 {
 };
 
 // Begins a call whose headers never end (CONTINUATION frames, CVE-2023-33953). Returns how many
-// bytes the server took, `most` at most: then it had not hung up.
-size_t SendEndlessHeaders(RawHttp2& client, size_t most);
+// bytes the server took, `most` at most: then it had not hung up. `before_each`: called with how
+// many bytes are sent next, and may wait.
+size_t SendEndlessHeaders(
+    RawHttp2& client, size_t most, const std::function<void(size_t)>& before_each = [](size_t) {});
 
 }  // namespace fetchbench::testing
