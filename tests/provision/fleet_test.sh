@@ -54,21 +54,11 @@ agents >"$work/said" || fail "$(<"$work/said")"
 
 say "a host loses its power during a run"
 start_origin --addresses 1
-for ((i = 0; i < 3000; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
-"$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
-  --concurrency 5 --grace 4 --format json --progress none --out "$work/out" \
-  >"$work/summary" 2>"$work/said" </dev/null &
-run=$!
-until (($(recorded) > 300)); do
-  kill -0 "$run" 2>/dev/null || fail "the run ended: $(<"$work/said")"
-  sleep 0.1
-done
-"$root/tests/provision/hosts.sh" --folder "$hosts" kill host-3
-wait "$run" || fail "the run: $(<"$work/said")"
-expect_equal 'end, ledger, records, degraded' 'complete true 3000 0 true' \
-  "$(jq -r '"\(.end) \(.ledger.balanced) \(.ledger.recorded) \(.ledger.never_started) \(.degraded)"' "$work/summary")"
+begin_run 3000 --grace 4 --progress none
+wait_for_records 300
+host kill host-3
+expect_complete 3000
 expect_contains marks 'of 3 agents lost' "$(jq -r '.marks[] | select(.name == "degraded") | .text' "$work/summary")"
-expect_equal 'records that are stored' 3000 "$(recorded)"
 
 say "a host that is out of reach is named, and the others are looked after"
 if provision --no-docker --all; then fail "a host without power was provisioned"; fi

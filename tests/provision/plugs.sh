@@ -16,8 +16,6 @@ RANDOM=$seed
 # A host that is out for a while is so for less than the grace period, or for more.
 readonly faults=(power reboot frozen frozen-awhile cable cable-awhile cable-blink agent)
 
-host() { "$root/tests/provision/hosts.sh" --folder "$hosts" "$@"; }
-
 # pull FAULT HOST: returns when the fault is over, or at once if it lasts.
 pull() {
   case $1 in
@@ -48,11 +46,7 @@ agents || fail "the fleet does not answer"
 
 say "plugs are pulled during a run, by seed $seed"
 start_origin --addresses 1
-for ((i = 0; i < urls; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
-"$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
-  --concurrency 5 --grace "$grace" --format json --progress plain --out "$work/out" \
-  >"$work/summary" 2>"$work/said" </dev/null &
-run=$!
+begin_run "$urls" --grace "$grace" --progress plain
 
 mapfile -t victims < <(for ((i = 1; i <= count; ++i)); do echo "$RANDOM host-$i"; done | sort -n | cut -d' ' -f2 | head -n $((count / 2)))
 gone=()
@@ -61,25 +55,15 @@ for victim in "${victims[@]}"; do
   # Each kind in turn, from one that the seed says. The moments lie within the first two thirds of the run.
   fault=${faults[(seed + number) % ${#faults[@]}]}
   at=$((urls / 20 + number * urls * 6 / 10 / ${#victims[@]} + RANDOM % 500))
-  until (($(recorded) > at)); do
-    kill -0 "$run" 2>/dev/null || fail "the run ended: $(<"$work/said")"
-    sleep 0.1
-  done
+  wait_for_records "$at"
   echo "   $fault: $victim, at $(recorded) of $urls records"
   pull "$fault" "$victim" >"$work/pull-$victim" 2>&1 &
   if lasts "$fault"; then gone+=("$victim"); fi
   number=$((number + 1))
 done
-status=0
-wait "$run" || status=$?
-((status == 0)) || fail "the run: exit $status: $(tail -n 40 "$work/said")"
+expect_complete "$urls"
 jq -r '"end \(.end), \(.time) ms, \(.ledger)", (.agents[] | select(.lost or .reconnects > 0 or .urls_moved > 0) |
   "   \(.name): \(.records) records, came back \(.reconnects) times, \(.urls_moved) URLs moved, lost: \(.lost)")' "$work/summary"
-expect_equal 'end, ledger, records, degraded' "complete true $urls 0 true" \
-  "$(jq -r '"\(.end) \(.ledger.balanced) \(.ledger.recorded) \(.ledger.never_started) \(.degraded)"' "$work/summary")"
-expect_equal 'records that are stored' "$urls" "$(recorded)"
-expect_equal 'URLs with a record' "$urls" \
-  "$(sqlite3 -readonly "$work/out/latest/records.db" 'SELECT count(DISTINCT idx) FROM record')"
 expect_equal 'those that are lost' "$(printf '%s\n' "${gone[@]}" | sort)" \
   "$(jq -r '.agents[] | select(.lost) | .name' "$work/summary" | sort)"
 say "done: $urls URLs, ${#victims[@]} faults, ${#gone[@]} hosts lost for good"

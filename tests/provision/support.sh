@@ -27,7 +27,7 @@ origin_pid=''
 cleanup() {
   [[ -z $origin_pid ]] || kill "$origin_pid" 2>/dev/null || true
   end_jobs
-  "$root/tests/provision/hosts.sh" --folder "$hosts" down >/dev/null 2>&1 || true
+  host down >/dev/null 2>&1 || true
   rm -rf -- "$work"
 }
 trap cleanup EXIT
@@ -35,8 +35,10 @@ trap cleanup EXIT
 export XDG_CONFIG_HOME=$work/config
 unset FETCHBENCH_PKI CONCURRENCY LIMIT DURATION FORMAT REQUEST_TIMEOUT USER_AGENT
 
+host() { "$root/tests/provision/hosts.sh" --folder "$hosts" "$@"; }
+
 hosts_up() {
-  "$root/tests/provision/hosts.sh" --folder "$hosts" up "$1" >"$work/said" 2>&1 || fail "$(<"$work/said")"
+  host up "$1" >"$work/said" 2>&1 || fail "$(<"$work/said")"
   # shellcheck disable=SC2034 # the test's
   mapfile -t words <"$hosts/words"
 }
@@ -85,3 +87,33 @@ recorded() {
   sqlite3 -readonly "$database" 'SELECT count(*) FROM records' 2>/dev/null || echo 0
 }
 
+# begin_run URLS OPTION...: over the inventory, on the web of start_origin; its process in run_pid, its summary (JSON) in
+# $work/summary, what else it says in $work/said.
+begin_run() {
+  local urls=$1 i
+  shift
+  for ((i = 0; i < urls; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
+  "$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
+    --concurrency 5 --format json --out "$work/out" "$@" >"$work/summary" 2>"$work/said" </dev/null &
+  run_pid=$!
+}
+
+# wait_for_records N: until the run has more than that.
+wait_for_records() {
+  until (($(recorded) > $1)); do
+    kill -0 "$run_pid" 2>/dev/null || fail "the run ended: $(<"$work/said")"
+    sleep 0.1
+  done
+}
+
+# expect_complete URLS: the run has ended with a record of each, and was disturbed.
+expect_complete() {
+  local status=0
+  wait "$run_pid" || status=$?
+  ((status == 0)) || fail "the run: exit $status: $(tail -n 40 "$work/said")"
+  expect_equal 'end, ledger, records, degraded' "complete true $1 0 true" \
+    "$(jq -r '"\(.end) \(.ledger.balanced) \(.ledger.recorded) \(.ledger.never_started) \(.degraded)"' "$work/summary")"
+  expect_equal 'records that are stored' "$1" "$(recorded)"
+  expect_equal 'URLs with a record' "$1" \
+    "$(sqlite3 -readonly "$work/out/latest/records.db" 'SELECT count(DISTINCT idx) FROM record')"
+}
