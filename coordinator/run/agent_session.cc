@@ -315,6 +315,7 @@ absl::Status AgentSession::HandleStarted(const v1::Started& started) {
     last_received_ = last_committed_ = 0;
   }
   started_once_ = true;
+  made_ready_ = 0;  // it stayed ready until here
   events_.started(started, held);
   return absl::OkStatus();
 }

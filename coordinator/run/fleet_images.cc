@@ -70,8 +70,13 @@ Task<absl::Status> FleetImages::Bring(size_t agent, std::string architecture) {
     last = co_await PrepareAgent(call_, agent, PrepareWish());
   }
   if (!last.ok()) co_return last.status();
+  const std::string& has = last->facts().image_digest();
+  if (known != images_.end() && known->second.id != has) {
+    co_return absl::FailedPreconditionError(
+        fmt::format("it was sent image {} and has {}", known->second.id, has));
+  }
   FleetImage& image = images_[architecture];
-  image.id = last->facts().image_digest();
+  image.id = has;
   image.holders.push_back({agent, std::move(architecture), image.id, 0});
   co_return absl::OkStatus();
 }

@@ -86,6 +86,18 @@ TEST_F(FleetImagesTest, WhatNobodyHandsOutLeavesTheAgentOutAndSaysWhy) {
   EXPECT_EQ(agents_[1]->builds(), 0) << "that would be yet another image";
 }
 
+TEST_F(FleetImagesTest, AnAgentThatHasAnotherThanItWasSentIsLeftOutAndChangesNothing) {
+  Add({}, "one");
+  Add({.tells = "another"});
+  images_ = std::make_unique<FleetImages>(
+      Call(),
+      std::map<std::string, FleetImage>{{"x86_64", {"one", {{0, "x86_64", "one", 0}}, {}}}});
+  const absl::Status left_out = MakeReadyAgain(1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(left_out)) << left_out;
+  EXPECT_THAT(std::string(left_out.message()), HasSubstr("it was sent image one and has another"));
+  EXPECT_THAT(images_->Ids(), ElementsAre(Pair("x86_64", "one")));
+}
+
 TEST_F(FleetImagesTest, TheFirstOfItsArchitectureMakesItsOwnAndTheNextGetsThat) {
   Add({}, "one");
   FakeImageAgent& arm = Add({.architecture = "aarch64", .builds = "arm"});
