@@ -97,9 +97,12 @@ absl::StatusOr<Pause> RunJournal::NoteFeeding(const MadeReady& ready) {
 
 absl::Status RunJournal::NoteDisturbed(std::vector<Disturbance> disturbed) {
   if (disturbed == state_.disturbed || clock_->Now() < disturbed_due_) return absl::OkStatus();
-  state_.disturbed = std::move(disturbed);
   disturbed_due_ = clock_->Now() + kDisturbedInterval;
-  return Write();
+  std::vector<Disturbance> before = std::exchange(state_.disturbed, std::move(disturbed));
+  absl::Status written = Write();
+  // What is not on disk is still to be noted when it is asked for again.
+  if (!written.ok()) state_.disturbed = std::move(before);
+  return written;
 }
 
 absl::Status RunJournal::NoteEnd(const Summary& summary, std::vector<Disturbance> disturbed) {

@@ -8,6 +8,8 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <semaphore>
 #include <string>
@@ -295,6 +297,24 @@ TEST_F(RunJournalTest, AFetchThatEndedLaterShowsThatItWasNotDownYet) {
   RunJournal second = GoOn();
   second.NotDownBefore(second.state().down_since_us + 10 * kSecond);
   EXPECT_EQ(Feed(second), 20);
+}
+
+TEST_F(RunJournalTest, AgentsThatWereDisturbedAreNotedAgainWhenTheDiskFailed) {
+  RunJournal journal = Begin();
+  ASSERT_TRUE(journal.NoteList(5, 0).ok());
+  Feed(journal);
+  const std::vector<Disturbance> lost{{"a", true, 0, 7, "gone"}};
+  const std::filesystem::path folder = journal.folder().path();
+  const std::filesystem::path away = folder.string() + ".away";
+  std::filesystem::rename(folder, away);
+  EXPECT_FALSE(journal.NoteDisturbed(lost).ok());
+  std::filesystem::rename(away, folder);
+  Pass(1);
+  ASSERT_TRUE(journal.NoteDisturbed(lost).ok());
+  EXPECT_EQ(journal.state().disturbed, lost);
+  std::ifstream file(folder / "resume.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(text, HasSubstr("gone"));
 }
 
 TEST_F(RunJournalTest, AgentsThatWereDisturbedAreSummedUpOverAllSessions) {
