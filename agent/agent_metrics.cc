@@ -17,7 +17,8 @@ double SecondsOfUs(uint64_t us) { return static_cast<double>(us) / 1e6; }
 void AddRuns(const AgentCounts& counts, const ActiveRun* run, MetricsPage& page) {
   const auto ended = [&page](const char* result, uint64_t count) {
     page.Counter("fetchbench_agent_runs_total",
-                 "Runs that ended here, by how; dropped: its coordinator stayed away.",
+                 "Runs that ended here, by how; dropped: its coordinator stayed away, or it "
+                 "took too much memory.",
                  static_cast<double>(count), {{"result", result}});
   };
   ended("finished", counts.runs_finished);

@@ -9,9 +9,6 @@
 namespace fetchbench::agent {
 namespace {
 
-// An agent without anything to do has about 30 MiB.
-constexpr uint64_t kLeastBytes = uint64_t{64} << 20;
-
 void Lower(uint64_t& least, uint64_t value) {
   if (value != 0 && (least == 0 || value < least)) least = value;
 }
@@ -76,7 +73,7 @@ uint64_t DefaultMemoryLimit(uint64_t to_have) {
   return 0;
 #endif
   if (to_have == 0) return kMemoryLimitBytes;
-  return std::clamp(to_have / 2, kLeastBytes, kMemoryLimitBytes);
+  return std::clamp(to_have / 2, kLeastMemoryLimitBytes, kMemoryLimitBytes);
 }
 
 }  // namespace fetchbench::agent

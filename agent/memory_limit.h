@@ -10,6 +10,9 @@ namespace fetchbench::agent {
 // run at the bounds of UrlBook stays below; docs/operations.md has figures.
 inline constexpr uint64_t kMemoryLimitBytes = uint64_t{512} << 20;
 
+// No limit is below: an agent without anything to do has about 30 MiB.
+inline constexpr uint64_t kLeastMemoryLimitBytes = uint64_t{64} << 20;
+
 // What this host and the control group of this process let it have, 0 when neither can be told.
 // `host_bytes`: the host's memory, 0 when unknown.
 uint64_t MemoryToHave(uint64_t host_bytes);

@@ -45,19 +45,27 @@ void MemoryWatch::Run() {
   while (poll(&polled, 1, static_cast<int>(kInterval.count())) <= 0) Look();
 }
 
-// The second word of proc_pid_statm(5), in pages. 0 where it cannot be told.
-uint64_t MemoryWatch::ResidentBytes() const {
+// The second word of proc_pid_statm(5), in pages. nullopt where it cannot be told.
+std::optional<uint64_t> MemoryWatch::ResidentBytes() const {
   std::array<char, 128> buffer{};
   const ssize_t n = pread(statm_.get(), buffer.data(), buffer.size(), 0);
   std::string_view text(buffer.data(), n > 0 ? static_cast<size_t>(n) : 0);
   text.remove_prefix(std::min(text.size(), text.find(' ') + 1));
   uint64_t pages = 0;
-  std::from_chars(text.data(), text.data() + text.size(), pages);
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), pages);
+  if (read.ec != std::errc() || pages == 0) return std::nullopt;
   return pages * page_bytes_;
 }
 
 void MemoryWatch::Look() {
-  const uint64_t bytes = ResidentBytes();
+  const std::optional<uint64_t> seen = ResidentBytes();
+  if (!seen) {
+    if (!std::exchange(blind_, true)) {
+      spdlog::warn("/proc/self/statm cannot be read: --memory-limit is not kept to");
+    }
+    return;
+  }
+  const uint64_t bytes = *seen;
   switch (mark_.Next(bytes, std::chrono::steady_clock::now())) {
     case MemoryStep::kNothing:
       return;
@@ -78,7 +86,7 @@ void MemoryWatch::Look() {
     case MemoryStep::kDropRun:
       actions_.drop_run();
       LogEvent(level::err, "memory_held", {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}},
-               fmt::format("nobody is connected, and still this agent has {} MiB of memory: the "
+               fmt::format("nobody is connected, and still this agent has {} MiB of memory: a "
                            "run under way is dropped; nobody is let in until it has less than {} "
                            "MiB",
                            Mib(bytes), Mib(mark_.limit() - mark_.limit() / 4)));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "agent/memory_mark.h"
@@ -11,7 +12,9 @@
 
 namespace fetchbench::agent {
 
-// What a MemoryWatch has done, on its thread.
+// What a MemoryWatch does, on its thread: none may block, because it looks at nothing meanwhile,
+// and what they refer to outlives the watch. `drop_run` may be carried out later, by another
+// thread.
 struct MemoryActions {
   std::function<size_t()> hang_up;  // on everybody; how many they were
   std::function<void()> let_in;
@@ -28,6 +31,7 @@ class MemoryWatch {
   // So often that what comes in meanwhile is a small part of the limit: 600 MB/s were seen.
   static constexpr std::chrono::milliseconds kInterval{20};
 
+  // `limit_bytes`: above 0.
   MemoryWatch(uint64_t limit_bytes, MemoryActions actions);
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
@@ -36,13 +40,14 @@ class MemoryWatch {
  private:
   void Run();
   void Look();
-  uint64_t ResidentBytes() const;
+  std::optional<uint64_t> ResidentBytes() const;
 
   MemoryMark mark_;
   const MemoryActions actions_;
   const uint64_t page_bytes_;
   const Fd statm_;  // kept open: there may be no descriptor when it is needed
   StopEvent stop_;
+  bool blind_ = false;  // and has said so
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
+#include "agent/memory_limit.h"
 #include "agent/process/cpu_list.h"
 #include "common/metrics.h"
 
@@ -16,8 +17,7 @@ constexpr double kLeastBuildCpus = 0.01;  // the Engine's own bound
 constexpr double kMostBuildCpus = 1024;
 constexpr uint64_t kLeastBuildMib = 6;  // the Engine's own bound
 constexpr uint64_t kMostBuildMib = 1 << 20;
-// An agent without anything to do has about 30.
-constexpr uint64_t kLeastMemoryMib = 64;
+constexpr uint64_t kLeastMemoryMib = kLeastMemoryLimitBytes >> 20;
 constexpr uint64_t kMostMemoryMib = 1 << 20;
 constexpr double kLongestBuildSeconds = 24 * 3600;
 
