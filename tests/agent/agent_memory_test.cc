@@ -98,11 +98,17 @@ class AgentMemoryTest : public ::testing::Test {
   // Comes again whenever the agent hangs up, until it has sent its share.
   void AttackWithEndlessHeaders(const std::string& credentials, LookPace& pace) const {
     constexpr size_t kShare = kAttackBytes / kAttackers;
+    int refused = 0;
     for (size_t sent = 0; sent < kShare;) {
+      if (refused == 1'500) {  // 30 s
+        ADD_FAILURE() << "the agent has died, or lets nobody in any more";
+        return;
+      }
       RawHttp2 client(address_, credentials);
       const size_t taken =
           SendEndlessHeaders(client, kShare - sent, [&pace](size_t bytes) { pace.Spend(bytes); });
       sent += taken;
+      refused = taken == 0 ? refused + 1 : 0;
       if (taken == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }

@@ -132,7 +132,7 @@ TEST_F(ResumeTest, ARunKilledOverAndOverEndsOnce) {
 }
 
 TEST_F(ResumeTest, AfterCtrlCTheSummaryNamesTheCommandAndWhatWasCutShortIsFetchedAgain) {
-  const std::string list = Mixed(2000);
+  const std::string list = Mixed(6000);
   const std::string undisturbed = CountsOfUndisturbedRun(list);
   auto run = Begin(list, {"--concurrency", "3"});
   ASSERT_TRUE(run->WaitForError("Web:"));

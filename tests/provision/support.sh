@@ -93,7 +93,7 @@ begin_run() {
   local urls=$1 i
   shift
   for ((i = 0; i < urls; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
-  "$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
+  timeout 900 "$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
     --concurrency 5 --format json --out "$work/out" "$@" >"$work/summary" 2>"$work/said" </dev/null &
   run_pid=$!
 }

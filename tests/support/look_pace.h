@@ -1,5 +1,6 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -24,15 +25,18 @@ class LookPace {
  public:
   // `thread`: the watcher's name. `share`: bytes.
   LookPace(pid_t process, std::string_view thread, size_t share)
-      : status_(StatusOf(process, thread)), share_(share), left_(share) {}
+      : status_(StatusOf(process, thread)), share_(share), left_(share) {
+    EXPECT_NE(status_, "") << "no thread " << thread;
+  }
 
-  // Before `bytes` are sent. Waits 20 s at most: a process that is gone looks no more.
+  // Before `bytes` are sent. Waits 20 s at most, and once: a process that is gone looks no more.
   void Spend(size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (left_ < bytes) {
       // The first may be the end of a look that began before the last bytes came.
       const uint64_t enough = Sleeps() + 2;
-      for (int i = 0; i < 4'000 && Sleeps() < enough; ++i) {
+      for (int i = 0; looks_ && Sleeps() < enough; ++i) {
+        looks_ = i < 4'000;
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
       left_ = share_;
@@ -68,6 +72,7 @@ class LookPace {
   const size_t share_;
   std::mutex mutex_;
   size_t left_;
+  bool looks_ = true;
 };
 
 }  // namespace fetchbench::testing
