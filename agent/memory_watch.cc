@@ -75,7 +75,8 @@ void MemoryWatch::Look() {
           level::warn, "hung_up",
           {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}, {"connections", connections}},
           fmt::format("hung up on all {} connections: this agent has {} MiB of memory, its "
-                      "limit is {} MiB (--memory-limit); who is connected sends too much, and "
+                      "limit is {} MiB (--memory-limit); who is connected sends too much, or a run "
+                      "needs more, and "
                       "runs wait for their coordinators to come back",
                       connections, Mib(bytes), Mib(mark_.limit())));
       return;

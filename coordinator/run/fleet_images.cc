@@ -1,6 +1,7 @@
 #include "coordinator/run/fleet_images.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
@@ -32,13 +33,11 @@ std::map<std::string, std::string> FleetImages::Ids() const {
 Task<absl::Status> FleetImages::MakeReadyAgain(size_t agent, absl::Status refused) {
   // An image that was named, or none at all: there is nothing to send.
   if (call_.plan.context == nullptr || images_.empty()) co_return refused;
-  PrepareWish look;
-  look.look = true;
-  absl::StatusOr<v1::PrepareProgress> last = co_await PrepareAgent(call_, agent, std::move(look));
-  if (!last.ok()) co_return absl::IsUnavailable(last.status()) ? last.status() : refused;
-  const std::string architecture = last->found().architecture();
+  absl::StatusOr<ImageSighting> seen = co_await LookForImage(call_, agent);
+  if (!seen.ok()) co_return absl::IsUnavailable(seen.status()) ? seen.status() : refused;
+  const std::string architecture = seen->architecture;
   const auto known = images_.find(architecture);
-  if (known != images_.end() && known->second.id == last->found().image_id()) {
+  if (known != images_.end() && known->second.id == seen->image_id) {
     // Another agent of its Engine may have seen to it a moment ago; else it refused something else.
     co_return had_it_.insert(agent).second ? absl::OkStatus() : refused;
   }
@@ -50,7 +49,7 @@ Task<absl::Status> FleetImages::MakeReadyAgain(size_t agent, absl::Status refuse
     pause.expires_after(kStopLookUp);
     co_await pause.async_wait(kAsTuple);
   }
-  const absl::Status brought = co_await Bring(agent, architecture);
+  const absl::Status brought = co_await Bring(*std::move(seen));
   busy_.erase(architecture);
   if (brought.ok() || absl::IsUnavailable(brought)) co_return brought;
   co_return absl::Status(
@@ -58,7 +57,9 @@ Task<absl::Status> FleetImages::MakeReadyAgain(size_t agent, absl::Status refuse
                                   std::string(refused.message()), std::string(brought.message())));
 }
 
-Task<absl::Status> FleetImages::Bring(size_t agent, std::string architecture) {
+Task<absl::Status> FleetImages::Bring(ImageSighting seen) {
+  const size_t agent = seen.agent;
+  const std::string architecture = seen.architecture;
   const auto known = images_.find(architecture);
   absl::StatusOr<v1::PrepareProgress> last = absl::InternalError("nothing was asked");
   if (known != images_.end()) {
@@ -66,8 +67,17 @@ Task<absl::Status> FleetImages::Bring(size_t agent, std::string architecture) {
     std::erase_if(known->second.holders, [agent](const auto& s) { return s.agent == agent; });
     last = co_await Send(agent, known->second);
   } else {
-    // The first of its architecture: what it has is what others of it will get.
-    last = co_await PrepareAgent(call_, agent, PrepareWish());
+    // The first of its architecture: what it has is what others of it will get. An image of an
+    // earlier session may have lost its name.
+    PrepareWish wish;
+    const auto earlier = call_.earlier_ids.find(architecture);
+    if (earlier != call_.earlier_ids.end() && earlier->second == seen.image_id) {
+      wish.image_id = seen.image_id;
+    } else if (earlier != call_.earlier_ids.end()) {
+      spdlog::warn("the image for {} was {} in an earlier session, and agent {} has it no more",
+                   architecture, earlier->second, call_.endpoints[agent].shown());
+    }
+    last = co_await PrepareAgent(call_, agent, std::move(wish));
   }
   if (!last.ok()) co_return last.status();
   const std::string& has = last->facts().image_digest();
@@ -77,7 +87,7 @@ Task<absl::Status> FleetImages::Bring(size_t agent, std::string architecture) {
   }
   FleetImage& image = images_[architecture];
   image.id = has;
-  image.holders.push_back({agent, std::move(architecture), image.id, 0});
+  image.holders.push_back({agent, architecture, image.id, 0});
   co_return absl::OkStatus();
 }
 

@@ -33,7 +33,8 @@ class FleetImages {
   void Close() { closed_ = true; }
 
  private:
-  Task<absl::Status> Bring(size_t agent, std::string architecture);
+  // `seen`: the image that the agent has.
+  Task<absl::Status> Bring(ImageSighting seen);
   Task<absl::StatusOr<v1::PrepareProgress>> Send(size_t agent, FleetImage& image);
 
   FleetCall call_;

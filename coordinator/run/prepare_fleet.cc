@@ -29,23 +29,12 @@ Facts FactsOf(Last last) {
 
 Task<> LookInto(const FleetCall& call, size_t index, Facts& result,
                 std::optional<ImageSighting>& sighting) {
-  PrepareWish wish;
-  wish.look = true;
-  Last last = co_await PrepareAgent(call, index, wish);
-  if (!last.ok()) {
-    result = last.status();
-    co_return;
+  absl::StatusOr<ImageSighting> seen = co_await LookForImage(call, index);
+  if (seen.ok()) {
+    sighting = *std::move(seen);
+  } else {
+    result = seen.status();
   }
-  const auto earlier = call.earlier_ids.find(last->found().architecture());
-  if (earlier != call.earlier_ids.end() && earlier->second != last->found().image_id() &&
-      call.plan.context != nullptr) {
-    // It may have lost its name.
-    wish.image_id = earlier->second;
-    Last again = co_await PrepareAgent(call, index, wish);
-    if (again.ok()) last = std::move(again);
-  }
-  const v1::ImageFound& found = last->found();
-  sighting = ImageSighting{index, found.architecture(), found.image_id(), found.image_bytes()};
 }
 
 Task<> PrepareInto(Facts& result, const FleetCall& call, size_t index) {
@@ -213,6 +202,23 @@ void NoteImage(const std::vector<ImageSighting>& agents, const std::vector<Facts
 }
 
 }  // namespace
+
+Task<absl::StatusOr<ImageSighting>> LookForImage(const FleetCall& call, size_t agent) {
+  PrepareWish wish;
+  wish.look = true;
+  Last last = co_await PrepareAgent(call, agent, wish);
+  if (!last.ok()) co_return last.status();
+  const auto earlier = call.earlier_ids.find(last->found().architecture());
+  if (earlier != call.earlier_ids.end() && earlier->second != last->found().image_id() &&
+      call.plan.context != nullptr) {
+    // It may have lost its name.
+    wish.image_id = earlier->second;
+    Last again = co_await PrepareAgent(call, agent, wish);
+    if (again.ok()) last = std::move(again);
+  }
+  const v1::ImageFound& found = last->found();
+  co_return ImageSighting{agent, found.architecture(), found.image_id(), found.image_bytes()};
+}
 
 Task<FleetPrepared> PrepareFleet(const FleetCall& call) {
   FleetPrepared prepared;

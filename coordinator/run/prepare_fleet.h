@@ -31,6 +31,10 @@ struct FleetPrepared {
   absl::Status one_image;
 };
 
+// Which image of the target an agent has: that of an earlier session of the run, if it is there.
+// `call` outlives it.
+Task<absl::StatusOr<ImageSighting>> LookForImage(const FleetCall& call, size_t agent);
+
 // Makes the target ready on all agents at once. An image is built by one agent of each
 // architecture, unless one has it, and goes from there to those that lack it. `call` outlives it.
 Task<FleetPrepared> PrepareFleet(const FleetCall& call);

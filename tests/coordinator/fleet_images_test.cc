@@ -114,6 +114,21 @@ TEST_F(FleetImagesTest, TheFirstOfItsArchitectureMakesItsOwnAndTheNextGetsThat) 
   EXPECT_THAT(images_->Ids(), UnorderedElementsAre(Pair("x86_64", "one"), Pair("aarch64", "arm")));
 }
 
+TEST_F(FleetImagesTest, TheFirstOfItsArchitectureTakesTheImageOfAnEarlierSession) {
+  Add({}, "one");
+  Add({.architecture = "aarch64", .builds = "new"}, "by hand");
+  engines_[1]->nameless = "earlier";
+  FleetCall call = Call();
+  call.earlier_ids = {{"x86_64", "one"}, {"aarch64", "earlier"}};
+  images_ = std::make_unique<FleetImages>(
+      std::move(call),
+      std::map<std::string, FleetImage>{{"x86_64", {"one", {{0, "x86_64", "one", 0}}, {}}}});
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  EXPECT_EQ(agents_[1]->image(), "earlier");
+  EXPECT_THAT(images_->Ids(),
+              UnorderedElementsAre(Pair("x86_64", "one"), Pair("aarch64", "earlier")));
+}
+
 TEST_F(FleetImagesTest, ARefusalThatIsNotForTheImageStands) {
   Add({.builds = "one"});
   Add({});

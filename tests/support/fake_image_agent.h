@@ -16,6 +16,7 @@ namespace fetchbench::test {
 struct FakeEngine {
   std::mutex mutex;
   std::string image_id;  // empty: it has no image
+  std::string nameless;  // another one, which has lost its name; empty: there is none
 };
 
 struct FakeImageScript {
@@ -53,7 +54,7 @@ class FakeImageAgent final : public v1::Agent::Service {
     v1::PrepareProgress last;
     if (start.look()) {
       last.mutable_found()->set_architecture(script_.architecture);
-      last.mutable_found()->set_image_id(image());
+      last.mutable_found()->set_image_id(Has(start.image_id()) ? start.image_id() : image());
       stream->Write(last);
       return grpc::Status::OK;
     }
@@ -92,6 +93,11 @@ class FakeImageAgent final : public v1::Agent::Service {
     return value;
   }
 
+  bool Has(const std::string& id) const {
+    const std::lock_guard lock(engine_->mutex);
+    return !id.empty() && engine_->nameless == id;
+  }
+
   grpc::Status Build(PrepareCall& stream) {
     if (!image().empty()) return grpc::Status::OK;
     v1::PrepareProgress wanted;
@@ -108,6 +114,10 @@ class FakeImageAgent final : public v1::Agent::Service {
   }
 
   grpc::Status Take(PrepareCall& stream, const std::string& id) {
+    if (Has(id)) {
+      const std::lock_guard lock(engine_->mutex);
+      std::swap(engine_->image_id, engine_->nameless);
+    }
     if (image() == id) return grpc::Status::OK;
     v1::PrepareProgress wanted;
     wanted.set_send_image(true);
