@@ -69,9 +69,9 @@ Summary Summarise(const RunParts& parts, const EngineEnd& end,
   s.origin_trouble = parts.stage.origin_trouble();
   if (!s.ledger.Balanced() && s.end != RunEnd::kInterrupted) s.end = RunEnd::kIncomplete;
   s.disturbed_earlier = parts.journal.state().disturbed_earlier;
-  const std::string disturbed = DegradedInWords(parts.engine.Disturbances(), s.disturbed_earlier);
-  s.degraded = !disturbed.empty();
-  if (s.reason.empty()) s.reason = disturbed;
+  s.degraded_by = DegradedInWords(parts.engine.Disturbances(), s.disturbed_earlier);
+  s.degraded = !s.degraded_by.empty();
+  if (s.reason.empty()) s.reason = s.degraded_by;
   NoteSessions(parts, s);
   s.marks = FindMarks(s);
   return s;

@@ -99,10 +99,11 @@ void Marker::MarkEnd() {
   if (s_.degraded) {
     const auto lost = std::count_if(s_.agents.begin(), s_.agents.end(),
                                     [](const AgentSummary& a) { return a.lost; });
-    Add("degraded", fmt::format("{} of {} agents lost, {} URLs asked for again, {} second records "
-                                "dropped{}",
-                                lost, s_.agents.size(), s_.ledger.requested_again,
-                                s_.ledger.duplicates_dropped, Because(s_)));
+    Add("degraded",
+        fmt::format("{} of {} agents lost, {} URLs asked for again, {} second records "
+                    "dropped{}",
+                    lost, s_.agents.size(), s_.ledger.requested_again, s_.ledger.duplicates_dropped,
+                    s_.degraded_by.empty() ? "" : ": " + s_.degraded_by));
   }
   if (s_.resumed > 0) {
     Add("resumed",

@@ -221,6 +221,7 @@ struct Summary {
   int64_t down_us = 0;
   std::string resume_command;  // goes on with what is left; empty: there is nothing to go on with
   std::string reason;  // why the run ended early or is degraded, in words; empty: nothing to say
+  std::string degraded_by;  // what befell agents, in words; empty: nothing that disturbed the run
   Measured measured;
   Ledger ledger;
   Cost cost;

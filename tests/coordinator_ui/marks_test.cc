@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // A run with nothing wrong.
 Summary GoodRun() {
@@ -135,6 +137,19 @@ TEST(MarksTest, ADegradedRunSaysWhatHappened) {
   s.ledger.requested_again = 20;
   EXPECT_THAT(Names(s), ElementsAre("degraded"));
   EXPECT_THAT(OnlyText(s), AllOf(HasSubstr("1 of 1 agents lost"), HasSubstr("20 URLs")));
+}
+
+TEST(MarksTest, ADegradedRunThatAUserEndedStillSaysWhomItLost) {
+  Summary s = GoodRun();
+  s.end = RunEnd::kInterrupted;
+  s.reason = "stopped by the user";
+  s.degraded = true;
+  s.degraded_by = "before the run was resumed: two lost";
+  const std::vector<Mark> marks = FindMarks(s);
+  const auto degraded =
+      std::find_if(marks.begin(), marks.end(), [](const Mark& m) { return m.name == "degraded"; });
+  ASSERT_NE(degraded, marks.end());
+  EXPECT_THAT(degraded->text, AllOf(HasSubstr("resumed: two lost"), Not(HasSubstr("the user"))));
 }
 
 TEST(MarksTest, ConcurrencyIsJudgedOnlyWhereItCouldBeReached) {

@@ -185,6 +185,7 @@ Summary SampleSummary(size_t agents) {
   if (agents > 6) {
     s.degraded = true;
     s.reason = "agent 10.0.3.7:7311 was lost";
+    s.degraded_by = s.reason;
     s.ledger.requested_again = 20;
   }
   OriginSummary o;
