@@ -52,6 +52,14 @@ class ResumeFixture : public RunFixture {
     return Counts();
   }
 
+  // `coordinator resume` ends well, and every one of `urls` has its record.
+  void ExpectResumeCompletes(int urls) const {
+    const auto resumed = Resume();
+    EXPECT_EQ(exit_, 0) << resumed->error();
+    EXPECT_EQ(Ask("SELECT count(*) FROM record"), std::to_string(urls));
+    ExpectBalanced();
+  }
+
   bool Exists(const std::string& file) const {
     return std::filesystem::exists(folder_.File(Latest(file)));
   }

@@ -69,10 +69,7 @@ TEST_F(FleetResumeTest, WithoutAgentsForTooLongTheRunIsGivenUpAndCanBeResumed) {
   EXPECT_EQ(run->WaitForExit(), 3) << run->error();
   EXPECT_THAT(run->error(), HasSubstr("coordinator resume "));
   a = StartAgentAt(0);
-  const auto resumed = Resume();
-  EXPECT_EQ(exit_, 0) << resumed->error();
-  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "3000");
-  ExpectBalanced();
+  ExpectResumeCompletes(3000);
 }
 
 }  // namespace
