@@ -24,6 +24,8 @@ work=$(mktemp -d)
 hosts=$work/hosts
 inventory=$hosts/inventory
 origin_pid=''
+# Before anything calls it: there is a DNS tool of this name.
+host() { "$root/tests/provision/hosts.sh" --folder "$hosts" "$@"; }
 cleanup() {
   [[ -z $origin_pid ]] || kill "$origin_pid" 2>/dev/null || true
   end_jobs
@@ -34,8 +36,6 @@ trap cleanup EXIT
 # The operator's own folder.
 export XDG_CONFIG_HOME=$work/config
 unset FETCHBENCH_PKI CONCURRENCY LIMIT DURATION FORMAT REQUEST_TIMEOUT USER_AGENT
-
-host() { "$root/tests/provision/hosts.sh" --folder "$hosts" "$@"; }
 
 hosts_up() {
   host up "$1" >"$work/said" 2>&1 || fail "$(<"$work/said")"
