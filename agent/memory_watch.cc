@@ -76,8 +76,7 @@ void MemoryWatch::Look() {
           {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}, {"connections", connections}},
           fmt::format("hung up on all {} connections: this agent has {} MiB of memory, its "
                       "limit is {} MiB (--memory-limit); who is connected sends too much, or a run "
-                      "needs more, and "
-                      "runs wait for their coordinators to come back",
+                      "needs more, and runs wait for their coordinators to come back",
                       connections, Mib(bytes), Mib(mark_.limit())));
       return;
     }

@@ -13,7 +13,7 @@ namespace {
 // A short run is over before a progress report (one a second) can have seen all slots taken.
 constexpr int64_t kShortestJudgedUs = 5'000'000;
 
-std::string Because(const Summary& s) { return s.reason.empty() ? "" : ": " + s.reason; }
+std::string Because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
 double Ms(int64_t us) { return static_cast<double>(us) / 1000.0; }
 
@@ -88,22 +88,21 @@ class Marker {
 void Marker::MarkEnd() {
   if (s_.end == RunEnd::kInterrupted) {
     Add("partial", fmt::format("interrupted after {} of {} URLs{}", s_.ledger.recorded,
-                               s_.ledger.total, Because(s_)));
+                               s_.ledger.total, Because(s_.reason)));
   } else if (s_.end == RunEnd::kDuration) {
     Add("partial", fmt::format("the run's duration was reached after {} of {} URLs",
                                s_.ledger.recorded, s_.ledger.total));
   } else if (s_.end == RunEnd::kIncomplete) {
     Add("incomplete", fmt::format("{} of {} URLs have a record{}", s_.ledger.recorded,
-                                  s_.ledger.total, Because(s_)));
+                                  s_.ledger.total, Because(s_.reason)));
   }
   if (s_.degraded) {
     const auto lost = std::count_if(s_.agents.begin(), s_.agents.end(),
                                     [](const AgentSummary& a) { return a.lost; });
-    Add("degraded",
-        fmt::format("{} of {} agents lost, {} URLs asked for again, {} second records "
-                    "dropped{}",
-                    lost, s_.agents.size(), s_.ledger.requested_again, s_.ledger.duplicates_dropped,
-                    s_.degraded_by.empty() ? "" : ": " + s_.degraded_by));
+    Add("degraded", fmt::format("{} of {} agents lost, {} URLs asked for again, {} second records "
+                                "dropped{}",
+                                lost, s_.agents.size(), s_.ledger.requested_again,
+                                s_.ledger.duplicates_dropped, Because(s_.degraded_by)));
   }
   if (s_.resumed > 0) {
     Add("resumed",
