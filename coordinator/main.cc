@@ -21,7 +21,7 @@
 #include "coordinator/cli/options.h"
 #include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/fleet/use_inventory.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/host/placement.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/run_metrics.h"
 #include "coordinator/run/run_once.h"

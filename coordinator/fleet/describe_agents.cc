@@ -10,15 +10,15 @@
 #include <thread>
 #include <utility>
 
+#include "common/all_of.h"
+#include "common/blocking.h"
 #include "common/clock.h"
 #include "common/status_util.h"
 #include "common/wakeup.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/fleet/tls_diagnosis.h"
-#include "coordinator/run/all_of.h"
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/peer_text.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {

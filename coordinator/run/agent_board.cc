@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "coordinator/run/peer_text.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/fleet/peer_text.h"
+#include "coordinator/host/placement.h"
 
 namespace fetchbench::coordinator {
 namespace {

@@ -7,14 +7,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/grpc_options.h"
 #include "common/record_codec.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/input/url_normalize.h"
 #include "coordinator/input/url_spool.h"
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/peer_text.h"
 
 namespace fetchbench::coordinator {
 namespace {

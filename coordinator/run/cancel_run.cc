@@ -10,8 +10,8 @@
 #include "common/grpc_client_stream.h"
 #include "common/status_util.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/tls_diagnosis.h"
-#include "coordinator/run/peer_text.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {

@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "coordinator/run/blocking.h"
+#include "common/blocking.h"
 
 namespace fetchbench::coordinator {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/net.h"
-#include "coordinator/run/prepare_fleet.h"
+#include "coordinator/prepare/prepare_fleet.h"
 
 namespace fetchbench::coordinator {
 

@@ -9,9 +9,9 @@
 #include <future>
 #include <utility>
 
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/origin_client.h"
+#include "common/blocking.h"
 #include "coordinator/run/spool_scan.h"
+#include "coordinator/web/origin_client.h"
 
 namespace fetchbench::coordinator {
 namespace {

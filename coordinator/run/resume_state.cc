@@ -7,7 +7,7 @@
 #include <chrono>
 #include <exception>
 
-#include "coordinator/ui/disturbance_json.h"
+#include "coordinator/summary/disturbance_json.h"
 
 namespace fetchbench::coordinator {
 namespace {

@@ -10,8 +10,8 @@
 #include <random>
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/loopback.h"
-#include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/run_metrics.h"

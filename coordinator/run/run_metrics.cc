@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/outcome.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/host/placement.h"
 #include "coordinator/run/run_ending.h"
 #include "coordinator/run/run_engine.h"
 

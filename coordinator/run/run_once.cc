@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/fleet/agent_credentials.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/host/placement.h"
 #include "coordinator/run/run_controller.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/take_up_run.h"

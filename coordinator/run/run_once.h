@@ -9,8 +9,8 @@
 #include "common/net.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
-#include "coordinator/run/origin_client.h"
 #include "coordinator/summary/summary.h"
+#include "coordinator/web/origin_client.h"
 
 namespace fetchbench::coordinator {
 

@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 
 #include "common/record_line.h"
-#include "coordinator/ui/disturbance_json.h"
+#include "coordinator/summary/disturbance_json.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/text.h"
 

@@ -9,9 +9,9 @@
 #include "coordinator/input/url_list.h"
 #include "coordinator/run/agent_board.h"
 #include "coordinator/run/lease_book.h"
-#include "coordinator/run/origin_client.h"
 #include "coordinator/summary/summary.h"
 #include "coordinator/ui/progress_model.h"
+#include "coordinator/web/origin_client.h"
 
 namespace fetchbench::coordinator {
 

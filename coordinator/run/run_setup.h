@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 #include "common/net.h"
 #include "coordinator/cli/options.h"
-#include "coordinator/run/child_process.h"
-#include "coordinator/run/origin_client.h"
-#include "coordinator/run/origin_container.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/host/child_process.h"
+#include "coordinator/host/placement.h"
+#include "coordinator/web/origin_client.h"
+#include "coordinator/web/origin_container.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {

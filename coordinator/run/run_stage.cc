@@ -5,9 +5,9 @@
 
 #include <utility>
 
+#include "common/all_of.h"
+#include "common/blocking.h"
 #include "coordinator/fleet/describe_agents.h"
-#include "coordinator/run/all_of.h"
-#include "coordinator/run/blocking.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 

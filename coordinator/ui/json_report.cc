@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/utf8.h"
-#include "coordinator/ui/disturbance_json.h"
+#include "coordinator/summary/disturbance_json.h"
 #include "coordinator/ui/report_writer.h"
 #include "coordinator/ui/text.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/io_thread.h"
-#include "coordinator/run/prepare_call.h"
+#include "coordinator/prepare/prepare_call.h"
 #include "tests/support/fake_image_agent.h"
 #include "tests/support/temp_folder.h"
 

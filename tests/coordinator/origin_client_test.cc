@@ -1,4 +1,4 @@
-#include "coordinator/run/origin_client.h"
+#include "coordinator/web/origin_client.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // The origin's container with a real Docker Engine; without one these say so and are skipped.
-#include "coordinator/run/origin_container.h"
+#include "coordinator/web/origin_container.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 #include "common/docker/owner.h"
 #include "common/io_thread.h"
-#include "coordinator/run/child_process.h"
-#include "coordinator/run/origin_client.h"
+#include "coordinator/host/child_process.h"
+#include "coordinator/web/origin_client.h"
 #include "tests/support/container_image.h"
 #include "tests/support/engine_proxy.h"
 #include "tests/support/run_task.h"

@@ -1,6 +1,6 @@
 // Who builds, who hands its image out and who gets it, over agents that are real gRPC servers and
 // whose images are their ids.
-#include "coordinator/run/prepare_fleet.h"
+#include "coordinator/prepare/prepare_fleet.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/run/image_courier.h"
-#include "coordinator/run/image_plan.h"
+#include "coordinator/prepare/image_courier.h"
+#include "coordinator/prepare/image_plan.h"
 #include "tests/coordinator/image_fleet_fixture.h"
 #include "tests/support/run_task.h"
 

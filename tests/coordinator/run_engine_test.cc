@@ -15,7 +15,7 @@
 
 #include "common/clock.h"
 #include "common/record_codec.h"
-#include "coordinator/run/peer_text.h"
+#include "coordinator/fleet/peer_text.h"
 #include "tests/coordinator/memory_spool.h"
 #include "tests/support/fake_agent.h"
 #include "tests/support/temp_folder.h"

@@ -6,13 +6,13 @@
 #include <limits>
 #include <string>
 
+#include "coordinator/fleet/peer_text.h"
+#include "coordinator/host/placement.h"
 #include "coordinator/run/agent_board.h"
-#include "coordinator/run/origin_client.h"
-#include "coordinator/run/peer_text.h"
-#include "coordinator/run/placement.h"
 #include "coordinator/run/run_folder.h"
 #include "coordinator/run/run_report.h"
 #include "coordinator/run/run_setup.h"
+#include "coordinator/web/origin_client.h"
 #include "tests/support/temp_folder.h"
 
 namespace fetchbench::coordinator {

@@ -1,10 +1,10 @@
-#include "coordinator/run/shared_libraries.h"
+#include "coordinator/host/shared_libraries.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "coordinator/run/origin_image.h"
+#include "coordinator/web/origin_image.h"
 #include "tests/support/temp_folder.h"
 
 namespace fetchbench::coordinator {

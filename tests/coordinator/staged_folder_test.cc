@@ -1,4 +1,4 @@
-#include "coordinator/run/staged_folder.h"
+#include "coordinator/prepare/staged_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/record_codec.h"
+#include "coordinator/fleet/peer_text.h"
 #include "coordinator/run/agent_board.h"
 #include "coordinator/run/agent_session.h"
-#include "coordinator/run/peer_text.h"
 #include "coordinator/summary/aggregator.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/fake_clock.h"

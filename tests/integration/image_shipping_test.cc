@@ -16,7 +16,7 @@
 #include "common/docker/engine_client.h"
 #include "common/docker/sha256.h"
 #include "common/io_thread.h"
-#include "coordinator/run/prepare_fleet.h"
+#include "coordinator/prepare/prepare_fleet.h"
 #include "tests/support/container_image.h"
 #include "tests/support/engine_proxy.h"
 #include "tests/support/run_task.h"

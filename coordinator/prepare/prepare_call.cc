@@ -1,17 +1,17 @@
-#include "coordinator/run/prepare_call.h"
+#include "coordinator/prepare/prepare_call.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/grpc_client_stream.h"
 #include "common/grpc_options.h"
 #include "coordinator/fleet/agent_channel.h"
+#include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/tls_diagnosis.h"
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/image_courier.h"
-#include "coordinator/run/patient_read.h"
-#include "coordinator/run/peer_text.h"
+#include "coordinator/prepare/image_courier.h"
+#include "coordinator/prepare/patient_read.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {

@@ -9,7 +9,7 @@
 #include "common/net.h"
 #include "common/wakeup.h"
 
-namespace fetchbench::coordinator {
+namespace fetchbench {
 
 // Runs all tasks at once on `loop` and returns when the last has ended, by an exception too. What
 // they came to, they put where their caller finds it.
@@ -25,4 +25,4 @@ inline Task<> AllOf(net::any_io_executor loop, std::vector<Task<>> tasks) {
   while (open > 0) co_await done.WaitUntil();
 }
 
-}  // namespace fetchbench::coordinator
+}  // namespace fetchbench

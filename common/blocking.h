@@ -8,7 +8,7 @@
 #include "common/net.h"
 #include "common/wakeup.h"
 
-namespace fetchbench::coordinator {
+namespace fetchbench {
 
 // Runs `work`, which may block, on a thread of its own while the loop goes on; gives its result.
 // `work` must end by itself or be told to: the thread is joined. Its result is
@@ -28,4 +28,4 @@ Task<std::invoke_result_t<Work>> RunBlocking(net::any_io_executor loop, Work wor
   co_return std::move(*result);
 }
 
-}  // namespace fetchbench::coordinator
+}  // namespace fetchbench

@@ -1,4 +1,4 @@
-#include "coordinator/run/shared_libraries.h"
+#include "coordinator/host/shared_libraries.h"
 
 #include <elf.h>
 #include <fcntl.h>

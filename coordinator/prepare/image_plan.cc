@@ -1,4 +1,4 @@
-#include "coordinator/run/image_plan.h"
+#include "coordinator/prepare/image_plan.h"
 
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "coordinator/run/image_courier.h"
+#include "coordinator/prepare/image_courier.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -12,7 +12,7 @@
 #include "common/spawn.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/stop_look_up.h"
-#include "coordinator/run/patient_read.h"
+#include "coordinator/prepare/patient_read.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {

@@ -1,4 +1,4 @@
-#include "coordinator/ui/disturbance_json.h"
+#include "coordinator/summary/disturbance_json.h"
 
 #include <boost/json.hpp>
 

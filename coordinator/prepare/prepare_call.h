@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/net.h"
 #include "coordinator/fleet/agent_endpoint.h"
-#include "coordinator/run/prepare_target.h"
+#include "coordinator/prepare/prepare_target.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {

@@ -1,12 +1,12 @@
-#include "coordinator/run/prepare_target.h"
+#include "coordinator/prepare/prepare_target.h"
 
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/docker/context_tar.h"
 #include "common/files.h"
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/child_process.h"
-#include "coordinator/run/staged_folder.h"
+#include "coordinator/host/child_process.h"
+#include "coordinator/prepare/staged_folder.h"
 #include "coordinator/targets/build_arguments.h"
 
 namespace fetchbench::coordinator {

@@ -1,4 +1,4 @@
-#include "coordinator/run/stop_signals.h"
+#include "coordinator/host/stop_signals.h"
 
 #include <signal.h>
 

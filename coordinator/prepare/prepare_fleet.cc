@@ -1,4 +1,4 @@
-#include "coordinator/run/prepare_fleet.h"
+#include "coordinator/prepare/prepare_fleet.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "common/all_of.h"
 #include "coordinator/fleet/stop_look_up.h"
-#include "coordinator/run/all_of.h"
 
 namespace fetchbench::coordinator {
 namespace {

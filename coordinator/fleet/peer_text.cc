@@ -1,4 +1,4 @@
-#include "coordinator/run/peer_text.h"
+#include "coordinator/fleet/peer_text.h"
 
 #include <google/protobuf/descriptor.h>
 

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "common/net.h"
 #include "common/temporary_file.h"
-#include "coordinator/run/image_plan.h"
-#include "coordinator/run/prepare_call.h"
+#include "coordinator/prepare/image_plan.h"
+#include "coordinator/prepare/prepare_call.h"
 
 namespace fetchbench::coordinator {
 

@@ -1,4 +1,4 @@
-#include "coordinator/run/origin_image.h"
+#include "coordinator/web/origin_image.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,13 +11,13 @@
 #include <set>
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/docker/old_images.h"
 #include "common/docker/sha256.h"
 #include "common/docker/tar_writer.h"
 #include "common/files.h"
 #include "common/status_util.h"
-#include "coordinator/run/blocking.h"
-#include "coordinator/run/shared_libraries.h"
+#include "coordinator/host/shared_libraries.h"
 
 namespace fetchbench::coordinator {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/run/origin_container.h"
+#include "coordinator/web/origin_container.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -18,8 +18,8 @@
 #include "common/spawn.h"
 #include "common/status_util.h"
 #include "coordinator/fleet/stop_look_up.h"
-#include "coordinator/run/origin_image.h"
-#include "coordinator/run/placement.h"
+#include "coordinator/host/placement.h"
+#include "coordinator/web/origin_image.h"
 
 namespace fetchbench::coordinator {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/net.h"
-#include "coordinator/run/image_courier.h"
-#include "coordinator/run/image_plan.h"
-#include "coordinator/run/prepare_call.h"
+#include "coordinator/prepare/image_courier.h"
+#include "coordinator/prepare/image_plan.h"
+#include "coordinator/prepare/prepare_call.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {

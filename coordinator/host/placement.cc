@@ -1,4 +1,4 @@
-#include "coordinator/run/placement.h"
+#include "coordinator/host/placement.h"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "coordinator/run/staged_folder.h"
+#include "coordinator/prepare/staged_folder.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "common/docker/owner.h"
 #include "common/files.h"
 #include "common/status_util.h"
-#include "coordinator/run/shared_libraries.h"
+#include "coordinator/host/shared_libraries.h"
 
 namespace fetchbench::coordinator {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/run/child_process.h"
+#include "coordinator/host/child_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
