@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
+#include "common/boot_id.h"
 #include "common/files.h"
 #include "common/utf8.h"
 
@@ -48,6 +49,7 @@ v1::HostFacts ReadHostFacts(const std::vector<int>& cpus, const std::vector<int>
     facts.set_kernel(ValidUtf8(fmt::format("{} {}", names.sysname, names.release)));
     facts.set_architecture(ValidUtf8(names.machine));
   }
+  facts.set_boot_id(ValidUtf8(BootId()));
   facts.set_cpu_model(CpuModel(ReadWholeFile("/proc/cpuinfo")));
   facts.set_cpus(static_cast<uint32_t>(cpus.size()));
   struct sysinfo info {};

@@ -39,7 +39,7 @@ fb_packages() {
           libssl-dev libc-ares-dev libidn2-dev libsqlite3-dev libsqlitecpp-dev \
           libcli11-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libgtest-dev libgmock-dev
         ;;
-      test) printf '%s\n' curl iproute2 iptables jq nftables openssl python3 sqlite3 tmux unzip zip ;;
+      test) printf '%s\n' curl iproute2 iptables jq libfaketime nftables openssl python3 sqlite3 tmux unzip zip ;;
       lint) printf '%s\n' clang clang-format clang-tidy shellcheck jq ;;
       fuzz) printf '%s\n' clang "libclang-rt-$clang_rt-dev" ;;
       perf) printf '%s\n' apache2-utils hey curl jq sqlite3 "$perf" ;;

@@ -9,16 +9,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "common/boot_id.h"
 #include "common/files.h"
 
 namespace fetchbench::docker {
 namespace {
-
-std::string BootId() {
-  std::string text = ReadWholeFile("/proc/sys/kernel/random/boot_id");
-  std::erase_if(text, [](char c) { return c == '-' || c == '\n'; });
-  return text;
-}
 
 uint64_t PidNamespace() {
   struct stat info {};

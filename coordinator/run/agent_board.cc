@@ -23,12 +23,11 @@ double FromPermille(uint32_t permille) { return static_cast<double>(permille) / 
 
 }  // namespace
 
-AgentBoard::AgentBoard(const std::vector<std::string>& names, std::vector<bool> same_clock,
+AgentBoard::AgentBoard(const std::vector<std::string>& names, std::string boot_id,
                        uint32_t concurrency)
-    : concurrency_(concurrency), agents_(names.size()) {
+    : boot_id_(std::move(boot_id)), concurrency_(concurrency), agents_(names.size()) {
   for (size_t i = 0; i < names.size(); ++i) {
     agents_[i].name = agents_[i].summary.name = names[i];
-    agents_[i].same_clock = same_clock[i];
   }
 }
 
@@ -40,6 +39,7 @@ void AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t w
     a.last.Clear();
     a.clock_told = false;  // it may have been put right meanwhile
   }
+  a.same_clock = !boot_id_.empty() && started.host().boot_id() == boot_id_;
   SetClockOffset(a, started.host().clock_us(), wall_us);
   a.started = started;
   a.state = AgentState::kRunning;

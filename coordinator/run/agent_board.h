@@ -24,9 +24,8 @@ struct AgentTroubles {
 // what happened, asked for rows. Belongs to the control loop.
 class AgentBoard {
  public:
-  // `same_clock`: agents on this host, whose clock is ours.
-  AgentBoard(const std::vector<std::string>& names, std::vector<bool> same_clock,
-             uint32_t concurrency);
+  // `boot_id`: of this host (BootId()). An agent that tells the same one has our clock.
+  AgentBoard(const std::vector<std::string>& names, std::string boot_id, uint32_t concurrency);
 
   void Started(AgentIndex agent, const v1::Started& started, int64_t wall_us);
   void Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now, int64_t wall_us);
@@ -86,6 +85,7 @@ class AgentBoard {
   template <typename Report>
   static void SetUsage(Agent& agent, const Report& report);
 
+  const std::string boot_id_;
   uint32_t concurrency_;
   std::vector<Agent> agents_;
 };

@@ -10,14 +10,14 @@ namespace fetchbench::coordinator {
 AgentRoster::AgentRoster(net::any_io_executor loop, const Clock& clock)
     : loop_(std::move(loop)), clock_(clock), changed_(loop_) {}
 
-void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
+void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
                           const v1::Start& start, AgentSessionLimits limits,
                           const AgentSession::Release& release, const MakeReady& make_ready,
                           const std::function<AgentEvents(AgentIndex)>& events_of) {
   std::vector<std::string> names;
   for (const AgentEndpoint& endpoint : endpoints) names.push_back(endpoint.shown());
   board_ =
-      std::make_unique<AgentBoard>(names, std::move(same_clock), start.options().concurrency());
+      std::make_unique<AgentBoard>(names, std::move(boot_id), start.options().concurrency());
   for (AgentIndex i = 0; i < endpoints.size(); ++i) {
     sessions_.push_back(
         std::make_shared<AgentSession>(loop_, endpoints[i], start, limits, events_of(i)));

@@ -24,9 +24,9 @@ class AgentRoster {
   using MakeReady =
       std::function<Task<absl::Status>(AgentIndex agent, absl::Status refused, v1::Start& start)>;
 
-  // Dials every agent. Each gets `start` and the events that `events_of` makes for it. `release`
-  // and `make_ready`: see AgentSession; may be empty. Once.
-  void Connect(const std::vector<AgentEndpoint>& endpoints, std::vector<bool> same_clock,
+  // Dials every agent. Each gets `start` and the events that `events_of` makes for it. `boot_id`:
+  // of this host, see AgentBoard. `release` and `make_ready`: see AgentSession; may be empty. Once.
+  void Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
                const v1::Start& start, AgentSessionLimits limits,
                const AgentSession::Release& release, const MakeReady& make_ready,
                const std::function<AgentEvents(AgentIndex)>& events_of);

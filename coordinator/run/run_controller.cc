@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/blocking.h"
-#include "common/loopback.h"
+#include "common/boot_id.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/run_metrics.h"
@@ -201,10 +201,6 @@ Task<absl::Status> RunController::MakeReady() {
 }
 
 Task<absl::Status> RunController::ConnectAgents() {
-  std::vector<bool> same_clock;
-  for (const AgentEndpoint& agent : stage_->agents()) {
-    same_clock.push_back(StaysOnThisMachine(agent.address));
-  }
   const std::string session = SessionId(identity_.run_id, journal_->state().sessions);
   const v1::Start start = stage_->StartOf(session);
   AgentSession::Release release;
@@ -212,7 +208,7 @@ Task<absl::Status> RunController::ConnectAgents() {
     release = [run_id = identity_.run_id, limit = options_.connect_timeout](
                   const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
   }
-  engine_->Connect(stage_->agents(), same_clock, start, release,
+  engine_->Connect(stage_->agents(), BootId(), start, release,
                    [this](AgentIndex agent, absl::Status refused, v1::Start& its) {
                      return stage_->MakeReadyAgain(agent, std::move(refused), its);
                    });

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 TEST(CpuListTest, ReadsNumbersAndRanges) {
   EXPECT_THAT(*ParseCpuList("1"), ElementsAre(1));
@@ -105,6 +106,7 @@ TEST(HostFactsTest, ReadsSystemFiles) {
   const v1::HostFacts facts = ReadHostFacts({0, 1}, {1});
   EXPECT_NE(facts.hostname(), "");
   EXPECT_NE(facts.kernel(), "");
+  EXPECT_THAT(facts.boot_id(), MatchesRegex("[0-9a-f]{32}"));
   EXPECT_GT(facts.memory_bytes(), 0);
   EXPECT_GT(facts.max_open_files(), 0);
   EXPECT_EQ(facts.cpus(), 2);

@@ -74,7 +74,7 @@ class RunEngineTest : public ::testing::Test {
     start.mutable_options()->set_concurrency(10);
     std::vector<AgentEndpoint> agents;
     for (const std::string& address : addresses) agents.push_back({.address = address, .name = ""});
-    engine->Connect(agents, std::vector<bool>(agents.size(), true), start);
+    engine->Connect(agents, "boot", start);
     result.connected = co_await RunEngine::WaitConnected(engine, milliseconds(1500));
     if (result.connected.ok()) {
       engine->Feed(urls, 0, spool_->remaining(), [this](uint32_t p) { return spool_->Take(p); });
@@ -374,7 +374,7 @@ TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {
     bool taken = false;
     engine->AddInvalid(std::move(batch), [&taken] { taken = true; });
     EXPECT_TRUE(taken);
-    engine->Connect({{.address = agents_[0]->address(), .name = "a"}}, {true}, v1::Start());
+    engine->Connect({{.address = agents_[0]->address(), .name = "a"}}, "boot", v1::Start());
     const absl::Status connected = co_await RunEngine::WaitConnected(engine, milliseconds(5000));
     EXPECT_TRUE(connected.ok());
     engine->Feed(2, 1, spool_->remaining(), [this](uint32_t p) { return spool_->Take(p); });

@@ -24,6 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+constexpr char kBootId[] = "0123456789abcdef";  // of the coordinator's host
+
 TEST(RunIdTest, IsTheTimeAndARandomEnd) {
   EXPECT_EQ(MakeRunId(1'769'903'999'999'999, 0xabcdef12), "20260131T235959Z-cdef12");
 }
@@ -156,7 +158,7 @@ TEST(StartTest, TellsAgentsHowToReachTheSimulatedWeb) {
 }
 
 TEST(RunJsonTest, HoldsOptionsAndAgents) {
-  AgentBoard board({"a", "b"}, {true, true}, 10);
+  AgentBoard board({"a", "b"}, kBootId, 10);
   v1::Started started;
   started.mutable_host()->set_hostname("host-a");
   board.Started(0, started, 0);
@@ -180,7 +182,7 @@ TEST(RunJsonTest, HoldsWhatTheImageWasBuiltOn) {
   v1::BaseImage& made_here = *facts.add_base_images();
   made_here.set_reference("fetchbench-base/debian:1");
   made_here.set_image_id("sha256:4");
-  AgentBoard board({"a"}, {true}, 10);
+  AgentBoard board({"a"}, kBootId, 10);
   v1::Started started;
   *started.mutable_target() = facts;
   started.mutable_target()->set_name("go/net-http");
@@ -194,7 +196,7 @@ TEST(RunJsonTest, HoldsWhatTheImageWasBuiltOn) {
 }
 
 TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
-  AgentBoard board({"a"}, {true}, 10);
+  AgentBoard board({"a"}, kBootId, 10);
   board.Started(0, v1::Started(), 0);
   board.Away(0, absl::UnavailableError("broken"));
   EXPECT_EQ(board.state(0), AgentState::kReconnecting);
@@ -208,7 +210,11 @@ TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
 }
 
 TEST(AgentBoardTest, TakesTheClockOffsetOfTheFastestReport) {
-  AgentBoard board({"far", "here"}, {false, true}, 10);
+  AgentBoard board({"far", "here"}, kBootId, 10);
+  v1::Started started;
+  board.Started(0, started, 0);
+  started.mutable_host()->set_boot_id(kBootId);
+  board.Started(1, started, 0);
   v1::Progress progress;
   for (const int64_t late : {9'000, 2'000, 5'000}) {
     progress.set_clock_us(1'000'000 - late);
@@ -218,8 +224,18 @@ TEST(AgentBoardTest, TakesTheClockOffsetOfTheFastestReport) {
   EXPECT_EQ(board.Summaries()[1].clock_offset_us, 0);
 }
 
+// Through an SSH tunnel, it has a loopback address.
+TEST(AgentBoardTest, AHostOfAnotherBootHasAClockOfItsOwnWhateverItsAddress) {
+  AgentBoard board({"127.0.0.1:7311"}, kBootId, 10);
+  v1::Started started;
+  started.mutable_host()->set_boot_id("another");
+  started.mutable_host()->set_clock_us(400'000'000);
+  board.Started(0, started, 100'000'000);
+  EXPECT_EQ(board.clock_offset_us(0), 300'000'000);
+}
+
 TEST(AgentBoardTest, ASlowReportDoesNotHideAClockThatIsAhead) {
-  AgentBoard board({"ahead"}, {false}, 10);
+  AgentBoard board({"ahead"}, kBootId, 10);
   v1::Progress progress;
   constexpr int64_t kAhead = 100'000;
   for (const int64_t way : {80'000, 1'000, 99'000}) {
@@ -230,7 +246,7 @@ TEST(AgentBoardTest, ASlowReportDoesNotHideAClockThatIsAhead) {
 }
 
 TEST(AgentBoardTest, KnowsTheOffsetFromTheStartAndForgetsItWithALife) {
-  AgentBoard board({"far"}, {false}, 10);
+  AgentBoard board({"far"}, kBootId, 10);
   v1::Started started;
   started.mutable_host()->set_clock_us(400'000'000);
   board.Started(0, started, 100'000'000);
@@ -242,14 +258,14 @@ TEST(AgentBoardTest, KnowsTheOffsetFromTheStartAndForgetsItWithALife) {
 }
 
 TEST(AgentBoardTest, SaysOfAnAgentThatEndedEarlyThatItDid) {
-  AgentBoard board({"a", "b"}, {true, true}, 10);
+  AgentBoard board({"a", "b"}, kBootId, 10);
   board.Started(0, v1::Started(), 0);
   board.Finished(0, v1::Finished());
   EXPECT_EQ(board.TroublesInWords(), "a: ended early; b: no answer");
 }
 
 TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
-  AgentBoard board({"a"}, {true}, 10);
+  AgentBoard board({"a"}, kBootId, 10);
   v1::Started started;
   v1::Progress progress;
   board.Started(0, started, 0);
@@ -270,7 +286,7 @@ TEST(AgentBoardTest, ARestartedAgentsCostIsAddedToWhatItHadUsed) {
 
 // With all of it summed up, and the sums added to each other as in reports.
 TEST(AgentBoardTest, FiguresBeyondBeliefOfManyLivesStandStill) {
-  AgentBoard board({"a", "b"}, {true, true}, 10);
+  AgentBoard board({"a", "b"}, kBootId, 10);
   v1::Progress progress;
   progress.mutable_target()->set_user_us(UINT64_MAX);
   progress.mutable_target()->set_system_us(kMaxPeerNumber);
@@ -296,7 +312,7 @@ TEST(AgentBoardTest, FiguresBeyondBeliefOfManyLivesStandStill) {
 }
 
 TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
-  AgentBoard board({"a"}, {true}, 10);
+  AgentBoard board({"a"}, kBootId, 10);
   board.Started(0, v1::Started(), 0);
   v1::Failed last;
   last.mutable_totals()->mutable_target()->set_user_us(900);
@@ -307,7 +323,7 @@ TEST(AgentBoardTest, ATargetThatCrashedIsCountedAndItsSignalKept) {
 }
 
 TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {
-  AgentBoard board({"a"}, {true}, 10);
+  AgentBoard board({"a"}, kBootId, 10);
   board.Started(0, v1::Started(), 0);
   v1::Progress progress;
   board.Progress(0, progress, SteadyTime(seconds(1)), 0);

@@ -129,7 +129,7 @@ struct Side {
   }
 
   test::FakeClock clock;
-  AgentBoard board{{"agent"}, {false}, 10};
+  AgentBoard board{{"agent"}, "boot", 10};
   Aggregator sums{5'000'000};
   uint64_t next = 1;
 };

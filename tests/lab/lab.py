@@ -20,6 +20,7 @@ import threading
 import time
 
 import cleaner
+import clocks
 import ledger
 import netns
 import places
@@ -126,6 +127,7 @@ class Player:
         self._coordinator_link = place.coordinator_link
         self._coordinator = coordinator
         self._undo = []  # (when, what)
+        self._slow = {}  # agent: until when
         self._resume_by = None  # a resume is due: when the coordinator must have stopped
 
     def play(self, steps):
@@ -162,10 +164,25 @@ class Player:
             self._to_coordinator(step)
             return
         agent = self._agents[step.agent]
-        if agent.frozen or not agent.alive:
+        if agent.frozen or not agent.alive or agent in self._slow:
             return  # it suffers already
+        if step.what == "slow":
+            self._slow[agent] = time.monotonic() + step.lasting_s
+            self._stand_still(agent)
+            return
         {"kill": agent.kill, "terminate": agent.terminate, "freeze": agent.freeze}[step.what]()
         self._later(step.lasting_s, agent.mend)
+
+    def _stand_still(self, agent):
+        agent.freeze()
+        self._later(schedule.SLOW_STILL_S, lambda: self._limp(agent))
+
+    def _limp(self, agent):
+        agent.mend()
+        if time.monotonic() < self._slow[agent]:
+            self._later(schedule.SLOW_GOES_S, lambda: self._stand_still(agent))
+        else:
+            del self._slow[agent]
 
     def _to_coordinator(self, step):
         if not self._coordinator.alive:
@@ -210,9 +227,10 @@ def finish(coordinator):
 
 
 class Lab:
-    def __init__(self, options, folder, no_namespaces):
-        """`no_namespaces`: why there can be none; None: there can."""
+    def __init__(self, options, folder, no_namespaces, right_clocks):
+        """`no_namespaces`: why there can be none; None: there can. `right_clocks`: the same of clocks that are off."""
         self._options = options
+        self._right_clocks = right_clocks
         self._folder = folder
         self._no_namespaces = no_namespaces
         lines, self.urls = make_list(options.urls)
@@ -236,16 +254,21 @@ class Lab:
             return self._options.place
         return "namespaces" if seed % 2 else "loopback"
 
-    def _make_place(self, where, folder):
-        if where == "loopback":
-            return places.Loopback(self._options.bin, folder, schedule.AGENTS, self._origin)
-        return places.Namespaces(self._options.bin, folder, schedule.AGENTS, self._fleet, os.getpid())
+    def clocks_of(self, seed):
+        return [0] * schedule.AGENTS if self._right_clocks else clocks.draw(seed, schedule.AGENTS)
 
-    def run(self, name, where, steps):
-        """One run in a folder of its own; its summary, and how many URLs lost their agent in all its sessions."""
+    def _make_place(self, where, folder, ahead_s):
+        if where == "loopback":
+            return places.Loopback(self._options.bin, folder, ahead_s, self._origin)
+        return places.Namespaces(self._options.bin, folder, ahead_s, self._fleet, os.getpid())
+
+    def run(self, name, where, steps, ahead_s):
+        """One run in a folder of its own; its summary, and how many URLs lost their agent in all its sessions.
+        `ahead_s`: the clock of each agent."""
+        began = time.time()
         folder = f"{self._folder}/{name}"
         os.mkdir(folder, 0o700)  # or an agent would not listen on a socket in it
-        place = self._make_place(where, folder)
+        place = self._make_place(where, folder, ahead_s)
         coordinator = Coordinator(self._options.bin, place, folder, self._list)
         try:
             coordinator.begin()
@@ -256,6 +279,7 @@ class Lab:
             expected = self._expected or ledger.counts(coordinator.folder)
             told = coordinator.taken_back()
             summary = ledger.check(coordinator.folder, self.urls, expected, coordinator.kept, told[-1])
+            clocks.check(coordinator.folder, [a.name_in_run for a in place.agents], ahead_s, began, time.time())
             return summary, sum(sum(session.values()) for session in told)
         finally:
             coordinator.end()
@@ -264,7 +288,7 @@ class Lab:
     def measure(self, where):
         """What an undisturbed run comes to."""
         name = f"undisturbed-{where}"
-        summary, moved = self.run(name, where, [])
+        summary, moved = self.run(name, where, [], [0] * schedule.AGENTS)
         if summary["degraded"] or moved:
             raise ledger.Unbalanced(f"nothing was done to it, but it is degraded: {summary['reason']}")
         return ledger.counts(os.path.realpath(f"{self._folder}/{name}/out/latest"))
@@ -279,11 +303,12 @@ class Lab:
         """Whether the ledger balanced."""
         where = self.place_of(seed)
         steps = schedule.draw(seed, links=where == "namespaces")
+        ahead_s = self.clocks_of(seed)
         began = time.monotonic()
         try:
-            summary, moved = self.run(f"seed-{seed}", where, steps)
+            summary, moved = self.run(f"seed-{seed}", where, steps, ahead_s)
         except Exception as error:  # noqa: BLE001 - whatever it was, the seed is to be named
-            self._tell_failure(seed, where, steps, error)
+            self._tell_failure(seed, where, steps, ahead_s, error)
             return False
         took = time.monotonic() - began
         with self._say:
@@ -299,12 +324,13 @@ class Lab:
             shutil.rmtree(f"{self._folder}/seed-{seed}", ignore_errors=True)
         return True
 
-    def _tell_failure(self, seed, where, steps, error):
+    def _tell_failure(self, seed, where, steps, ahead_s, error):
         cleaner.keep(self._folder)
         command = [os.path.abspath(__file__), "--bin", self._options.bin, "--seed", str(seed), "--place", where]
         again = shlex.join([*command, "--urls", str(self._options.urls)])
         with self._say:
             print(f"seed {seed} FAILED, {where}: {type(error).__name__}: {error}")
+            print(f"    clocks ahead by: {', '.join(f'{ahead} s' for ahead in ahead_s)}")
             for step in steps:
                 print(f"    {step}")
             print(f"    folder: {self._folder}/seed-{seed}")
@@ -345,7 +371,10 @@ def reason_against_namespaces(options):
 def run_lab(options, folder):
     """Whether each schedule balanced, and the lab."""
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.schedules)
-    lab = Lab(options, folder, reason_against_namespaces(options))
+    right_clocks = clocks.why_not(options.bin)
+    if right_clocks:
+        print(f"the agents' clocks are all right ({right_clocks})", flush=True)
+    lab = Lab(options, folder, reason_against_namespaces(options), right_clocks)
     try:
         # Their threads start processes that die with the thread's end: each stays until all are done.
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

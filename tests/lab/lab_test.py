@@ -2,9 +2,11 @@
 """The lab itself: the same seed is the same schedule, a run that does not add up is found, and whatever becomes of a
 lab, nothing of it stays. `lab_test.py BIN`: BIN is the folder of the programs."""
 
+import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,7 @@ import time
 import unittest
 
 import cleaner
+import clocks
 import ledger
 import netns
 import schedule
@@ -40,7 +43,7 @@ class ScheduleTest(unittest.TestCase):
         def done(links):
             return {step.what for seed in range(200) for step in schedule.draw(seed, links)}
 
-        processes = {"kill", "terminate", "freeze", "interrupt"}
+        processes = {"kill", "terminate", "freeze", "slow", "interrupt"}
         self.assertEqual(done(False), processes)
         self.assertEqual(done(True), processes | schedule.LINK_TROUBLES)
 
@@ -50,6 +53,43 @@ class ScheduleTest(unittest.TestCase):
         self.assertTrue(any(cut < schedule.SILENCE_S for cut in cuts))
         self.assertTrue(any(schedule.SILENCE_S < cut < away for cut in cuts))
         self.assertTrue(any(cut > away for cut in cuts))
+
+
+class ClocksTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_of(self, offset_s, start_s):
+        """An agent's offset and a fetch's start, as a run tells them."""
+        with open(f"{self.folder}/run.json", "w", encoding="utf-8") as file:
+            json.dump({"agents": [{"name": "a", "clock_offset_ms": offset_s * 1000}]}, file)
+        connection = sqlite3.connect(f"{self.folder}/records.db")
+        connection.execute("CREATE TABLE IF NOT EXISTS record(start_us INTEGER)")
+        connection.execute("INSERT INTO record VALUES (?)", [int(start_s * 1e6)])
+        connection.commit()
+        connection.close()
+
+    def test_a_seed_has_always_the_same_clocks_right_and_wrong(self):
+        self.assertEqual(clocks.draw(7, 3), clocks.draw(7, 3))
+        drawn = [ahead for seed in range(100) for ahead in clocks.draw(seed, 3)]
+        self.assertIn(0, drawn)
+        self.assertLess(min(drawn), -clocks.LEAST_S)
+        self.assertGreater(max(drawn), clocks.LEAST_S)
+
+    def test_starts_by_the_coordinators_clock_are_right(self):
+        self.run_of(offset_s=300.1, start_s=1005)
+        clocks.check(self.folder, ["a"], [300], 1000, 1010)
+
+    def test_an_offset_that_is_not_measured_is_found(self):
+        self.run_of(offset_s=0, start_s=1005)
+        with self.assertRaises(clocks.WrongTime):
+            clocks.check(self.folder, ["a"], [300], 1000, 1010)
+
+    def test_a_start_that_is_not_corrected_is_found(self):
+        self.run_of(offset_s=300, start_s=1305)
+        with self.assertRaises(clocks.WrongTime):
+            clocks.check(self.folder, ["a"], [300], 1000, 1010)
 
 
 class LedgerTest(unittest.TestCase):

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import time
+import uuid
 
+import clocks
 import netns
 
 READY_S = 30
@@ -15,14 +17,16 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def start(arguments, log, stdout=None, namespace=None):
+def start(arguments, log, stdout=None, namespace=None, environment=None, boot_id=None):
     """A child that does not outlive this program, not even stopped, and that its terminal's Ctrl-C does not reach; in
-    that network namespace."""
+    that network namespace. `environment`: what it gets besides ours. `boot_id`: the file that has its."""
 
     def prepare():
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if namespace:
             netns.enter(namespace)
+        if boot_id:
+            clocks.boot_another(boot_id)
 
     return subprocess.Popen(
         arguments,
@@ -31,6 +35,7 @@ def start(arguments, log, stdout=None, namespace=None):
         stderr=log,
         start_new_session=True,
         preexec_fn=prepare,
+        env={**os.environ, **(environment or {})},
     )
 
 
@@ -70,10 +75,17 @@ def send(pids, number):
 class Agent:
     """One agent, which keeps its address through all its lives."""
 
-    def __init__(self, name, program, folder, listen, credentials=None, namespace=None, link=None):
-        """`listen`: a port 0 is the system's choice the first time. `link`: what can be cut (`Link`)."""
+    def __init__(self, name, program, folder, listen, credentials=None, namespace=None, link=None, ahead_s=0):
+        """`listen`: a port 0 is the system's choice the first time. `link`: what can be cut (`Link`). `ahead_s`: how far
+        its clock is."""
         self.name = name
         self.link = link
+        self._clock = clocks.environment(ahead_s)
+        self._boot_id = None
+        if ahead_s:
+            self._boot_id = f"{folder}/{name}.boot-id"
+            with open(self._boot_id, "w", encoding="ascii") as file:
+                file.write(f"{uuid.uuid4()}\n")
         self.frozen = False
         self._program = program
         self._log = open(f"{folder}/{name}.log", "ab")
@@ -88,6 +100,10 @@ class Agent:
         return f"{self.name}={self._listen}" if self._credentials else self._listen
 
     @property
+    def name_in_run(self):
+        return self.name if self._credentials else self._listen
+
+    @property
     def alive(self):
         return self._process is not None and self._process.poll() is None
 
@@ -95,7 +111,9 @@ class Agent:
         deadline = time.monotonic() + READY_S
         while True:
             arguments = [self._program, "--listen", self._listen, "--orphan-timeout", "60", *self._credentials]
-            self._process = start(arguments, self._log, subprocess.PIPE, self._namespace)
+            self._process = start(
+                arguments, self._log, subprocess.PIPE, self._namespace, self._clock, self._boot_id
+            )
             try:
                 self._listen = ready_line(self._process, self.name)["listen"]
                 return
@@ -193,11 +211,15 @@ class Loopback:
     coordinator_options = ()
     coordinator_link = None
 
-    def __init__(self, programs, folder, agents, origin):
+    def __init__(self, programs, folder, clocks_ahead_s, origin):
+        """`clocks_ahead_s`: of each agent."""
         self.origin = origin.control
+        program = f"{programs}/fetchbench-agent"
         # Both kinds of address.
-        listen = [f"unix:{folder}/agent{i}.sock" if i == 2 else "127.0.0.1:0" for i in range(agents)]
-        self.agents = [Agent(f"agent{i}", f"{programs}/fetchbench-agent", folder, listen[i]) for i in range(agents)]
+        listen = [f"unix:{folder}/agent{i}.sock" if i == 2 else "127.0.0.1:0" for i in range(len(clocks_ahead_s))]
+        self.agents = [
+            Agent(f"agent{i}", program, folder, listen[i], ahead_s=ahead) for i, ahead in enumerate(clocks_ahead_s)
+        ]
         for agent in self.agents:
             agent.begin()
 
@@ -215,9 +237,10 @@ class Namespaces:
     COORDINATOR = "10.77.0.10"
     FIRST_AGENT = 11
 
-    def __init__(self, programs, folder, agents, fleet, owner):
-        """`owner`: process id that the namespaces are named after. `fleet`: folder of `bin/pki`, see make_fleet()."""
-        names = [f"agent{i}" for i in range(agents)]
+    def __init__(self, programs, folder, clocks_ahead_s, fleet, owner):
+        """`owner`: process id that the namespaces are named after. `fleet`: folder of `bin/pki`, see make_fleet().
+        `clocks_ahead_s`: of each agent."""
+        names = [f"agent{i}" for i in range(len(clocks_ahead_s))]
         addresses = {name: [f"10.77.0.{self.FIRST_AGENT + i}"] for i, name in enumerate(names)}
         hosts = {"origin": self.ORIGIN, "coordinator": [self.COORDINATOR], **addresses}
         self.agents = []
@@ -227,12 +250,12 @@ class Namespaces:
         self.coordinator_options = ("--credentials", f"{fleet}/operators/lab")
         self.coordinator_link = Link(self._network, "coordinator", "origin", knows=True)
         try:
-            self._start(programs, folder, names, fleet)
+            self._start(programs, folder, names, fleet, clocks_ahead_s)
         except BaseException:
             self.end()
             raise
 
-    def _start(self, programs, folder, names, fleet):
+    def _start(self, programs, folder, names, fleet, clocks_ahead_s):
         own, refusing, black_hole = self.ORIGIN
         self._origin = Origin(
             programs,
@@ -242,7 +265,7 @@ class Namespaces:
             self._network.namespace("origin"),
         )
         self.origin = self._origin.control
-        for name in names:
+        for name, ahead in zip(names, clocks_ahead_s):
             agent = Agent(
                 name,
                 f"{programs}/fetchbench-agent",
@@ -251,6 +274,7 @@ class Namespaces:
                 f"{fleet}/hosts/{name}",
                 self._network.namespace(name),
                 Link(self._network, name, "coordinator"),
+                ahead,
             )
             self.agents.append(agent)
             agent.begin()

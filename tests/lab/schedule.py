@@ -30,7 +30,10 @@ AGENT_FAULTS = [
     (3, "freeze", 0.1, 1.0),
     (2, "freeze", SILENCE_S + 0.2, SILENCE_S + GRACE_S + 1.5),
     (1, "kill", GRACE_S + 0.3, GRACE_S + 2.0),
+    (2, "slow", 1.0, 4.0),
 ]
+# Of a slow agent: it stands still, and then goes on, again and again.
+SLOW_STILL_S, SLOW_GOES_S = 0.25, 0.03
 COORDINATOR_FAULTS = [
     (5, "kill", 0.02, 1.5),
     (2, "interrupt", 0.02, 1.0),
