@@ -2,10 +2,12 @@
 // these say so and are skipped.
 
 #include <signal.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "common/docker/engine_client.h"
@@ -132,6 +134,27 @@ TEST_F(ContainerRunTest, ATargetThatCrashesIsNamedWithItsLastWords) {
   ExpectBalanced();
   EXPECT_NE(Ask("SELECT count(*) FROM records WHERE outcome='client_crashed'"), "0");
   EXPECT_THAT(LeftBehind(RunId()), IsEmpty());
+}
+
+TEST_F(ContainerRunTest, AnAgentWithoutRoomOnItsDiskIsLeftOutAndTheOtherDoesTheRun) {
+  const std::string disk = folder_.File("disk");
+  std::filesystem::create_directory(disk);
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "no tmpfs";
+  std::ofstream(disk + "/all") << std::string(128 << 10, 'x');
+  {
+    const auto full = StartAgentAt(0, {{"TMPDIR", disk}});
+    const auto other = StartAgentAt(1);
+    const auto run =
+        RunContainer("cpp", 200, {"--agents", AgentAddress(0) + "," + AgentAddress(1)}, {});
+    EXPECT_EQ(exit_, 0) << run->error();
+    ExpectBalanced();
+    EXPECT_EQ(Summary().at("2xx").to_number<int>(), 200);
+    EXPECT_TRUE(Summary().at("degraded").as_bool());
+    EXPECT_THAT(std::string(Summary().at("reason").as_string()),
+                AllOf(HasSubstr(AgentAddress(0) + " lost"), HasSubstr("No space left on device")));
+    EXPECT_THAT(LeftBehind(RunId()), IsEmpty());
+  }
+  EXPECT_EQ(umount(disk.c_str()), 0);
 }
 
 TEST_F(ContainerRunTest, ABuildThatFailsShowsItsStep) {

@@ -67,9 +67,11 @@ class RunFixture : public ::testing::Test {
   std::string AgentAddress(int number) const {
     return "unix:" + folder_.File("agent" + std::to_string(number));
   }
-  std::unique_ptr<Program> StartAgentAt(int number) const {
+  std::unique_ptr<Program> StartAgentAt(
+      int number, const std::map<std::string, std::string>& environment = {}) const {
     auto agent = std::make_unique<Program>(
-        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", AgentAddress(number)});
+        std::vector<std::string>{Bin("fetchbench-agent"), "--listen", AgentAddress(number)},
+        environment);
     EXPECT_TRUE(agent->WaitForOutput("}\n")) << agent->error();
     return agent;
   }
