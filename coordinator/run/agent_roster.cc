@@ -16,8 +16,7 @@ void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::stri
                           const std::function<AgentEvents(AgentIndex)>& events_of) {
   std::vector<std::string> names;
   for (const AgentEndpoint& endpoint : endpoints) names.push_back(endpoint.shown());
-  board_ =
-      std::make_unique<AgentBoard>(names, std::move(boot_id), start.options().concurrency());
+  board_ = std::make_unique<AgentBoard>(names, std::move(boot_id), start.options().concurrency());
   for (AgentIndex i = 0; i < endpoints.size(); ++i) {
     sessions_.push_back(
         std::make_shared<AgentSession>(loop_, endpoints[i], start, limits, events_of(i)));
