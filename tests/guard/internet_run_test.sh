@@ -182,6 +182,13 @@ run_all() {
   sqlite3 -separator ' ' "$database" "SELECT url, outcome, coalesce(status, '-') FROM records" | sort >"$work/records"
 }
 
+# expect_said WHETHER: yes or no: that the run's first line speaks of private addresses as being included.
+expect_said() {
+  local said=no
+  ! grep -q 'private addresses included' "$work/said" || said=yes
+  [[ $said == "$1" ]] || fail "whether private addresses are included: said $said, and it is $1: $(<"$work/said")"
+}
+
 # expect_records WHAT OUTCOME STATUS: of the private URLs; the public ones have a 200.
 expect_records() {
   { sed 's/$/ status 200/' "$work/public" && sed "s/\$/ $2 $3/" "$work/private"; } | sort >"$work/wanted"
@@ -229,6 +236,7 @@ inside() {
 
   write_urls container "${outside[@]}" "${loopback[@]}" "${gateways[@]}"
   run_all cpp
+  expect_said no
   expect_records "in a container" connect_refused -
   expect_visits "in a container" "${public[@]}"
   # The network of the run is kept until the agent ends.
@@ -238,16 +246,19 @@ inside() {
 
   write_urls native "${outside[@]}" "$gateway" "${loopback[@]}"
   run_all native
+  expect_said no
   expect_records "native" blocked_address -
   expect_visits "native" "${public[@]}"
 
   write_urls container-control "${outside[@]}" "$gateway"
   run_all cpp --allow-private
+  expect_said yes
   expect_records "in a container, with --allow-private" status 200
   expect_visits "in a container, with --allow-private" "${outside[@]}" "$gateway" "${public[@]}"
 
   write_urls native-control "${outside[@]}" "$gateway" 127.0.0.1
   run_all native --allow-private
+  expect_said yes
   expect_records "native, with --allow-private" status 200
   expect_visits "native, with --allow-private" "${outside[@]}" "$gateway" 127.0.0.1 "${public[@]}"
 
