@@ -27,26 +27,50 @@ fail() {
 
 # --- Outside: enters the namespaces, and leaves nothing behind.
 
-# What the Engine and the agent make there is the machine's, whatever namespace they are in.
+# own_cgroups PROCESSES: of the process namespace of that number. They are the machine's, whatever namespace they are
+# made in.
 own_cgroups() {
   find /sys/fs/cgroup -maxdepth 3 -depth -type d -path "*/fetchbench-*-$1-*" 2>/dev/null || true
 }
 
+# remove_folder FOLDER: and the cgroups of the run that it is of.
+remove_folder() {
+  local processes i
+  processes=$(cat -- "$1/processes" 2>/dev/null) || processes=none
+  # A process that was killed is there for a moment more.
+  for ((i = 0; i < 100; ++i)); do
+    own_cgroups "$processes" | xargs -r rmdir 2>/dev/null && break
+    sleep 0.1
+  done
+  rm -rf -- "$1"
+}
+
+end() {
+  [[ -z $entered ]] || kill -KILL "$entered" 2>/dev/null || true
+  [[ -z $entered ]] || wait "$entered" 2>/dev/null || true
+  [[ -z $folder ]] || remove_folder "$folder"
+}
+
 enter() {
-  local tool folder status=0 processes
+  local tool name=${TMPDIR:-/tmp}/fetchbench-internet-run status=0 left pid
   ((EUID == 0)) || skip "needs root"
-  for tool in unshare setpriv ip nft iptables dockerd docker python3 jq sqlite3; do
+  for tool in unshare setpriv nsenter ip nft iptables dockerd docker python3 jq sqlite3; do
     command -v "$tool" >/dev/null || skip "$tool is not installed"
   done
-  unshare --net --mount --pid --fork --mount-proc ip netns list 2>/dev/null || skip "cannot make namespaces"
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064 # that folder
-  trap "rm -rf -- '$folder'" EXIT
+  unshare --net --mount --pid --fork --mount-proc ip link set lo up 2>/dev/null || skip "cannot make namespaces"
+  # Of one that was killed.
+  for left in "$name".*; do
+    pid=${left#"$name".}
+    [[ ! -d $left || -e /proc/${pid%%.*} ]] || remove_folder "$left"
+  done
+  trap end EXIT
+  folder=$(mktemp -d "$name.$$.XXXXXX")
   # Should this script be killed, unshare is, and with it the first process in there, and so all the others.
   setpriv --pdeathsig KILL unshare --net --mount --pid --fork --kill-child --mount-proc \
-    "${BASH_SOURCE[0]}" inside "$folder" </dev/null || status=$?
-  processes=$(cat -- "$folder/processes" 2>/dev/null) || processes=none
-  own_cgroups "$processes" | xargs -r rmdir
+    "${BASH_SOURCE[0]}" inside "$folder" </dev/null &
+  entered=$!
+  wait "$entered" || status=$?
+  entered=''
   exit "$status"
 }
 
@@ -225,6 +249,7 @@ expect_nothing_left() {
 
 inside() {
   work=/run/work notes=/run/work/notes
+  export TMPDIR=$work
   stat -Lc %i /proc/self/ns/pid >"$1/processes"
   make_namespaces
   start_engine
@@ -268,7 +293,7 @@ inside() {
   expect_nothing_left
 }
 
-agent=''
+agent='' entered='' folder=''
 if [[ ${1:-} == inside ]]; then
   inside "$2"
   echo "all as expected"
