@@ -281,10 +281,11 @@ inside() {
   expect_records "in a container, with --allow-private" status 200
   expect_visits "in a container, with --allow-private" "${outside[@]}" "$gateway" "${public[@]}"
 
-  write_urls native-control "${outside[@]}" "$gateway" 127.0.0.1
+  write_urls native-control "${outside[@]}" "$gateway" "${loopback[@]}"
   run_all native --allow-private
   expect_said yes
   expect_records "native, with --allow-private" status 200
+  # Whoever connects to 0.0.0.0 comes to 127.0.0.1.
   expect_visits "native, with --allow-private" "${outside[@]}" "$gateway" 127.0.0.1 "${public[@]}"
 
   kill "$agent"
