@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -126,6 +127,7 @@ absl::StatusOr<std::vector<std::string>> ParseLibraryList(std::string_view text)
 }
 
 absl::StatusOr<std::vector<std::string>> SharedLibraries(const std::string& program) {
+  if (access(program.c_str(), R_OK) != 0) return FromErrno(errno, program);
   std::ifstream stream(program, std::ios::binary);
   std::string head(kHeadBytes, '\0');
   stream.read(head.data(), static_cast<std::streamsize>(head.size()));

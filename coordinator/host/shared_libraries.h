@@ -17,7 +17,8 @@ absl::StatusOr<std::string> LoaderOf(std::string_view bytes);
 absl::StatusOr<std::vector<std::string>> ParseLibraryList(std::string_view text);
 
 // Absolute paths of all that the program needs to run, its loader among them: as `ldd` tells, by
-// running the loader. Blocks for some milliseconds.
+// running the loader. Blocks for some milliseconds. NotFound or PermissionDenied: it cannot be
+// read.
 absl::StatusOr<std::vector<std::string>> SharedLibraries(const std::string& program);
 
 }  // namespace fetchbench::coordinator

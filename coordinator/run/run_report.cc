@@ -226,9 +226,8 @@ std::string MakeTitle(const RunOptions& options) {
 
 std::string WebLine(const RunOptions& options) {
   if (options.web == Web::kInternet) {
-    const bool private_too = options.allow_private || options.target.is_container();
     return fmt::format("Web: the INTERNET. Real servers will be contacted{}.",
-                       private_too ? ", private addresses included" : "");
+                       options.allow_private ? ", private addresses included" : "");
   }
   if (!options.origin.empty()) {
     return fmt::format("Web: simulated, by the origin at {}. The real web is not touched.",

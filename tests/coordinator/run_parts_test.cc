@@ -20,6 +20,7 @@ namespace {
 
 using fetchbench::test::TempFolder;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -144,6 +145,15 @@ TEST(StartTest, RefusesPrivateAddressesOnTheInternetOnly) {
   EXPECT_TRUE(MakeStart("r", options, {}, nullptr).options().deny_private_addresses());
   options.allow_private = true;
   EXPECT_FALSE(MakeStart("r", options, {}, nullptr).options().deny_private_addresses());
+}
+
+TEST(WebLineTest, SpeaksOfPrivateAddressesOnlyWhereTheyMayBeReached) {
+  RunOptions options;
+  options.web = Web::kInternet;
+  options.target.folder = "lib/cpp/beast";
+  EXPECT_THAT(WebLine(options), AllOf(HasSubstr("INTERNET"), Not(HasSubstr("private"))));
+  options.allow_private = true;
+  EXPECT_THAT(WebLine(options), HasSubstr("private addresses included"));
 }
 
 TEST(StartTest, TellsAgentsHowToReachTheSimulatedWeb) {

@@ -43,6 +43,13 @@ TEST(SharedLibrariesTest, RefusesWhatIsNoProgram) {
   }
 }
 
+TEST(SharedLibrariesTest, SaysOfAProgramThatIsNotThereThatItIsNot) {
+  const test::TempFolder folder;
+  const auto paths = SharedLibraries(folder.File("no-program"));
+  EXPECT_TRUE(absl::IsNotFound(paths.status())) << paths.status();
+  EXPECT_THAT(std::string(paths.status().message()), HasSubstr("no-program"));
+}
+
 TEST(SharedLibrariesTest, FindsThoseOfARealProgram) {
   const auto paths = SharedLibraries(ThisProgram());
   ASSERT_TRUE(paths.ok()) << paths.status();
