@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "agent/connection_book.h"
 #include "agent/doorkeeper.h"
 #include "agent/listen_security.h"
 #include "agent/memory_watch.h"
@@ -48,6 +49,7 @@ class AgentServer {
   void WatchMemory();
 
   SystemClock clock_;
+  ConnectionBook connections_;  // calls on the loop refer to it
   IoThread loop_;
   RunKeeper keeper_;
   AgentService service_;
