@@ -3,6 +3,7 @@
 #include <grpcpp/server.h>
 
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@
 #include "common/metrics.h"
 
 namespace fetchbench::agent {
+
+// How long a stop may take; the program ends itself then. Most of it is for the Engine, which takes
+// some time to remove a container; without one a stop takes about a second.
+inline constexpr std::chrono::seconds kStopLimit{10};
 
 // The daemon: gRPC server with health and reflection, control loop and run keeper. From one thread
 // that is not the loop.
@@ -37,8 +42,8 @@ class AgentServer {
   // Where Prometheus finds its figures; empty: nowhere.
   std::string metrics_url() const { return metrics_ ? metrics_->url() : ""; }
 
-  // Kills the target, ends the streams, and returns when all is gone; within about a second.
-  // Idempotent.
+  // Kills the target, ends the streams, and returns when all is gone: within kStopLimit unless
+  // something hangs. Idempotent.
   void Stop();
 
  private:
