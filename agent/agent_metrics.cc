@@ -79,9 +79,21 @@ void AddBuilds(const AgentCounts& counts, MetricsPage& page) {
                Seconds(counts.build_time));
 }
 
+void AddConnections(const ConnectionCounts& connections, MetricsPage& page) {
+  page.Gauge("fetchbench_agent_connections", "Connections that are open, whoever opened them.",
+             static_cast<double>(connections.open));
+  page.Counter("fetchbench_agent_connections_refused_total",
+               "Connections that were hung up on at once, for want of room.",
+               static_cast<double>(connections.refused));
+  page.Counter("fetchbench_agent_connections_ended_total",
+               "Idle connections that were ended so that others got in.",
+               static_cast<double>(connections.ended));
+}
+
 }  // namespace
 
-MetricsPage AgentPage(const RunKeeper& keeper, const Clock& clock) {
+MetricsPage AgentPage(const RunKeeper& keeper, const ConnectionCounts& connections,
+                      const Clock& clock) {
   const AgentCounts& counts = keeper.counts();
   const ActiveRun* run = keeper.run();
   RunCounts urls = counts.past;
@@ -95,6 +107,7 @@ MetricsPage AgentPage(const RunKeeper& keeper, const Clock& clock) {
   AddRuns(counts, run, page);
   AddUrls(urls, run, page);
   AddBuilds(counts, page);
+  AddConnections(connections, page);
   const OwnUsage own = ReadOwnUsage();
   page.Counter("fetchbench_agent_cpu_seconds_total", "CPU time of the agent itself.",
                SecondsOfUs(own.cpu_us));

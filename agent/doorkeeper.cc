@@ -1,6 +1,7 @@
 #include "agent/doorkeeper.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
@@ -11,9 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstring>
 #include <utility>
+
+#include "common/log.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -25,6 +27,8 @@ constexpr int kAtOnce = 256;
 // What a run needs beside connections: pipes of the target, the Engine, files.
 constexpr int kReserve = 64;
 constexpr int kUsualLimit = 1'024;
+// Between two lines of the log about what can be a flood.
+constexpr std::chrono::minutes kQuiet{1};
 
 // The kernel gives out the lowest number that is free, so a high one means that many are taken.
 int HighestDescriptor() {
@@ -32,15 +36,6 @@ int HighestDescriptor() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kUsualLimit;
   const auto usable = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
   return usable - std::min(kReserve, usable / 4);
-}
-
-// With a shutdown alone gRPC would still read, and keep, what has come already: megabytes of each.
-void End(const Fd& connection) {
-  sockaddr nobody{};
-  nobody.sa_family = AF_UNSPEC;
-  if (connect(connection.get(), &nobody, sizeof(nobody)) != 0) {
-    shutdown(connection.get(), SHUT_RDWR);  // not of TCP
-  }
 }
 
 // Of one connection alone, which is gone: accept(2) has a list of them.
@@ -53,9 +48,11 @@ bool ConcernsOne(int error) {
 }  // namespace
 
 Doorkeeper::Doorkeeper(std::vector<Fd> listeners,
-                       std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server)
+                       std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server,
+                       ConnectionBook& book)
     : listeners_(std::move(listeners)),
       server_(std::move(server)),
+      book_(book),
       highest_(HighestDescriptor()),
       thread_([this] { Run(); }) {
   pthread_setname_np(thread_.native_handle(), "agent-door");
@@ -64,6 +61,7 @@ Doorkeeper::Doorkeeper(std::vector<Fd> listeners,
 Doorkeeper::~Doorkeeper() {
   stop_.Set();
   thread_.join();
+  book_.ForgetAll();
 }
 
 void Doorkeeper::Run() {
@@ -76,38 +74,19 @@ void Doorkeeper::Run() {
       polled.push_back({room ? listener.get() : -1, POLLIN, 0});
     }
     // Nothing is asked for: it hears of their end alone, when gRPC or we have ended them.
-    for (const Fd& connection : connections_) polled.push_back({connection.get(), 0, 0});
+    for (const int connection : book_.Descriptors()) polled.push_back({connection, 0, 0});
     if (poll(polled.data(), polled.size(), room ? -1 : kPauseMs) < 0) continue;
     if (polled.front().revents != 0) return;
-    const auto known = polled.begin() + 1 + static_cast<ptrdiff_t>(listeners_.size());
-    ForgetEnded({known, polled.end()});
+    std::vector<bool> ended;
+    for (size_t i = 1 + listeners_.size(); i < polled.size(); ++i) {
+      ended.push_back(polled[i].revents != 0);
+    }
+    book_.Forget(ended);
     room = true;
     for (size_t i = 0; i < listeners_.size(); ++i) {
       if (polled[i + 1].revents != 0 && !AcceptFrom(listeners_[i])) room = false;
     }
   }
-}
-
-// `polled`: all connections, in their order.
-void Doorkeeper::ForgetEnded(std::span<const pollfd> polled) {
-  const std::lock_guard lock(mutex_);
-  size_t kept = 0;
-  for (size_t i = 0; i < polled.size(); ++i) {
-    if (polled[i].revents == 0) std::swap(connections_[kept++], connections_[i]);
-  }
-  connections_.resize(kept);
-}
-
-size_t Doorkeeper::HangUp() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  for (const Fd& connection : connections_) End(connection);
-  return connections_.size();
-}
-
-size_t Doorkeeper::connections() const {
-  const std::lock_guard lock(mutex_);
-  return connections_.size();
 }
 
 bool Doorkeeper::AcceptFrom(const Fd& listener) {
@@ -118,7 +97,7 @@ bool Doorkeeper::AcceptFrom(const Fd& listener) {
     } else if (errno == EAGAIN) {
       return true;
     } else if (!ConcernsOne(errno)) {
-      Complain(std::strerror(errno));
+      Complain(fmt::format("connections wait until others end: {}", std::strerror(errno)));
       return false;
     }
   }
@@ -126,28 +105,48 @@ bool Doorkeeper::AcceptFrom(const Fd& listener) {
 }
 
 void Doorkeeper::Admit(Fd connection, const Fd& listener) {
-  Fd own(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
-  if (!own.valid() || own.get() > highest_ || connections_.size() >= kMaxConnections) {
-    Complain("too many are open");
-    return;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    connections_.push_back(std::move(own));
-  }
-  crowded_ = false;
+  if (!HasRoomFor(Fd(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)))) return;
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
   parameters.listener_fd = listener.get();
   parameters.fd = connection.Release();
   server_->HandleNewConnection(&parameters);
 }
 
-// Once, until somebody is let in again: it can be a flood.
-void Doorkeeper::Complain(const char* why) {
-  if (!std::exchange(crowded_, true)) {
-    spdlog::warn("connections are refused until others end: {}", why);
+bool Doorkeeper::HasRoomFor(Fd own) {
+  if (!own.valid() || own.get() > highest_) {
+    // Descriptors are free a little later, when gRPC has heard of it: for the next one.
+    book_.MakeRoom();
+    book_.CountRefusal();
+    Complain(fmt::format("a connection was refused: this process may open no more files ({})",
+                         book_.Crowd()));
+    return false;
   }
+  switch (book_.Take(std::move(own))) {
+    case ConnectionBook::Taken::kYes:
+      return true;
+    case ConnectionBook::Taken::kForAnother:
+      Complain(fmt::format("too many connections: idle ones are ended for those that come ({})",
+                           book_.Crowd()));
+      return true;
+    case ConnectionBook::Taken::kFull:
+      book_.CountRefusal();
+      Complain(
+          fmt::format("too many connections: one was refused, and others will be, because "
+                      "none is idle ({})",
+                      book_.Crowd()));
+      return false;
+    case ConnectionBook::Taken::kClosed:
+      return false;
+  }
+  return false;
+}
+
+// The metrics count all of it.
+void Doorkeeper::Complain(const std::string& what) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < silent_until_) return;
+  silent_until_ = now + kQuiet;
+  LogEvent(spdlog::level::warn, "crowded", {}, what);
 }
 
 }  // namespace fetchbench::agent

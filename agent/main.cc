@@ -34,8 +34,6 @@ namespace {
 
 constexpr int kExitInternal = 1;
 constexpr int kExitUsage = 2;
-// An Engine takes some time to remove a container.
-constexpr time_t kStopSeconds = 10;
 
 // False: the parent is gone already.
 bool ExitWithParent() {
@@ -108,7 +106,7 @@ sigset_t StopSignals() {
 
 // Ends the process when stopping takes too long, or at a second signal.
 void WatchStop(sigset_t signals) {
-  const timespec patience{kStopSeconds, 0};
+  const timespec patience{kStopLimit.count(), 0};
   // A stop and a continuation of the process, or a debugger, interrupt the wait: it begins again
   // then.
   int got = 0;

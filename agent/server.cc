@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kMetricsInterval{1'000};
 AgentServer::AgentServer(AgentConfig config)
     : loop_("agent-loop"),
       keeper_(std::move(config), clock_, loop_.executor()),
-      service_(keeper_, loop_.executor()),
+      service_(keeper_, loop_.executor(), connections_),
       metrics_timer_(loop_.context()) {}
 
 AgentServer::~AgentServer() { Stop(); }
@@ -62,7 +62,7 @@ absl::Status AgentServer::ServeMetrics() {
 
 Task<> AgentServer::PublishMetrics() {
   while (!stopping_) {
-    metrics_->Publish(AgentPage(keeper_, clock_));
+    metrics_->Publish(AgentPage(keeper_, connections_.counts(), clock_));
     metrics_timer_.expires_after(kMetricsInterval);
     co_await metrics_timer_.async_wait(kAsTuple);
   }
@@ -91,7 +91,7 @@ absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity
   server_ = builder.BuildAndStart();
   // gRPC says the reason in its own log only.
   if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
-  door_.emplace(*std::move(listeners), std::move(door));
+  door_.emplace(*std::move(listeners), std::move(door), connections_);
   WatchMemory();
   net::post(loop_.context(), [this] { keeper_.CleanUp(); });
   return absl::OkStatus();
@@ -103,9 +103,9 @@ void AgentServer::WatchMemory() {
   MemoryActions actions;
   actions.hang_up = [this] {
     net::post(loop_.context(), [this] { ++keeper_.counts().memory_hangups; });
-    return door_->HangUp();
+    return connections_.HangUp();
   };
-  actions.let_in = [this] { door_->LetIn(); };
+  actions.let_in = [this] { connections_.LetIn(); };
   actions.drop_run = [this] {
     net::post(loop_.context(), [this] { keeper_.DropRun("it takes too much memory"); });
   };

@@ -3,11 +3,13 @@
 #include <grpcpp/server.h>
 
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "agent/connection_book.h"
 #include "agent/doorkeeper.h"
 #include "agent/listen_security.h"
 #include "agent/memory_watch.h"
@@ -18,6 +20,10 @@
 #include "common/metrics.h"
 
 namespace fetchbench::agent {
+
+// How long a stop may take; the program ends itself then. Most of it is for the Engine, which takes
+// some time to remove a container; without one a stop takes about a second.
+inline constexpr std::chrono::seconds kStopLimit{10};
 
 // The daemon: gRPC server with health and reflection, control loop and run keeper. From one thread
 // that is not the loop.
@@ -36,8 +42,8 @@ class AgentServer {
   // Where Prometheus finds its figures; empty: nowhere.
   std::string metrics_url() const { return metrics_ ? metrics_->url() : ""; }
 
-  // Kills the target, ends the streams, and returns when all is gone; within about a second.
-  // Idempotent.
+  // Kills the target, ends the streams, and returns when all is gone: within kStopLimit unless
+  // something hangs. Idempotent.
   void Stop();
 
  private:
@@ -48,6 +54,7 @@ class AgentServer {
   void WatchMemory();
 
   SystemClock clock_;
+  ConnectionBook connections_;  // calls on the loop refer to it
   IoThread loop_;
   RunKeeper keeper_;
   AgentService service_;

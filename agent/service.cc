@@ -23,17 +23,23 @@ Task<> ServeDescribe(grpc::ServerUnaryReactor* reactor, v1::DescribeResponse* re
   reactor->Finish(grpc::Status::OK);
 }
 
+// Serves a call whose connection is in use until it is served.
+Task<> Using(ConnectionBook::Use /*use*/, Task<> served) { co_await std::move(served); }
+
 }  // namespace
 
-AgentService::AgentService(RunKeeper& keeper, net::any_io_executor loop)
-    : keeper_(keeper), loop_(std::move(loop)) {}
+AgentService::AgentService(RunKeeper& keeper, net::any_io_executor loop,
+                           ConnectionBook& connections)
+    : keeper_(keeper), loop_(std::move(loop)), connections_(connections) {}
 
 grpc::ServerUnaryReactor* AgentService::Describe(grpc::CallbackServerContext* context,
                                                  const v1::DescribeRequest* /*request*/,
                                                  v1::DescribeResponse* response) {
   const int64_t received_us = keeper_.clock().WallUs();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  Spawn(loop_, "describe", ServeDescribe(reactor, response, keeper_, received_us));
+  Spawn(loop_, "describe",
+        Using(connections_.Begin(context->peer()),
+              ServeDescribe(reactor, response, keeper_, received_us)));
   return reactor;
 }
 
@@ -41,8 +47,9 @@ grpc::ServerBidiReactor<v1::PrepareRequest, v1::PrepareProgress>* AgentService::
     grpc::CallbackServerContext* context) {
   return PrepareStream::Accept(
       context, loop_,
-      [this](PrepareStream stream) {
-        Spawn(loop_, "prepare", ServePrepare(std::move(stream), keeper_, loop_));
+      [this, peer = context->peer()](PrepareStream stream) {
+        Spawn(loop_, "prepare",
+              Using(connections_.Begin(peer), ServePrepare(std::move(stream), keeper_, loop_)));
       },
       kLimits);
 }
@@ -51,8 +58,9 @@ grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* AgentService:
     grpc::CallbackServerContext* context) {
   return ExecuteStream::Accept(
       context, loop_,
-      [this](ExecuteStream stream) {
-        Spawn(loop_, "execute", ServeExecute(std::move(stream), keeper_, loop_));
+      [this, peer = context->peer()](ExecuteStream stream) {
+        Spawn(loop_, "execute",
+              Using(connections_.Begin(peer), ServeExecute(std::move(stream), keeper_, loop_)));
       },
       kLimits);
 }
@@ -61,8 +69,9 @@ grpc::ServerBidiReactor<v1::ExportImageRequest, v1::ImagePiece>* AgentService::E
     grpc::CallbackServerContext* context) {
   return ExportStream::Accept(
       context, loop_,
-      [this](ExportStream stream) {
-        Spawn(loop_, "export", ServeExport(std::move(stream), keeper_));
+      [this, peer = context->peer()](ExportStream stream) {
+        Spawn(loop_, "export",
+              Using(connections_.Begin(peer), ServeExport(std::move(stream), keeper_)));
       },
       kLimits);
 }

@@ -2,16 +2,17 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "agent/connection_book.h"
 #include "agent/run_keeper.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::agent {
 
 // The Agent service: takes calls on gRPC's threads and carries them to the loop, where `keeper`
-// lives.
+// lives. Each call is in `connections`, which outlives the loop, for as long as it goes on.
 class AgentService final : public v1::Agent::CallbackService {
  public:
-  AgentService(RunKeeper& keeper, net::any_io_executor loop);
+  AgentService(RunKeeper& keeper, net::any_io_executor loop, ConnectionBook& connections);
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context,
                                      const v1::DescribeRequest* request,
@@ -27,6 +28,7 @@ class AgentService final : public v1::Agent::CallbackService {
  private:
   RunKeeper& keeper_;
   net::any_io_executor loop_;
+  ConnectionBook& connections_;
 };
 
 }  // namespace fetchbench::agent

@@ -47,26 +47,30 @@ ExitCode ListAgents(const Options& options) {
 
 ExitCode CancelRuns(const Options& options) {
   const std::vector<Described> agents = DescribeAll(options.agents, {});
-  ExitCode code = ExitCode::kDone;
+  std::vector<BusyAgent> busy;
   for (size_t i = 0; i < agents.size(); ++i) {
-    const AgentEndpoint& endpoint = options.agents[i];
-    const std::string run = agents[i].ok() ? agents[i]->response.busy_run_id() : "";
-    std::string said;
+    if (!agents[i].ok() || agents[i]->response.busy_run_id().empty()) continue;
+    busy.push_back({options.agents[i], agents[i]->response.busy_run_id()});
+  }
+  const std::vector<absl::Status> ended = EndRuns(busy);
+  ExitCode code = ExitCode::kDone;
+  std::string lines;
+  size_t next = 0;  // of those that were busy
+  for (size_t i = 0; i < agents.size(); ++i) {
+    std::string said = "free already";
     if (!agents[i].ok()) {
       said = AgentStateText(agents[i]);
       code = ExitCode::kIncomplete;
-    } else if (run.empty()) {
-      said = "free already";
-    } else if (absl::Status s = CancelRun(endpoint, run); s.ok()) {
-      said = fmt::format("run {} is ended", run);
-    } else {
-      said = fmt::format("run {} could not be ended: {}", run, std::string(s.message()));
-      code = ExitCode::kIncomplete;
+    } else if (const std::string& run = agents[i]->response.busy_run_id(); !run.empty()) {
+      const absl::Status& status = ended[next++];
+      said = status.ok()
+                 ? fmt::format("run {} is ended", run)
+                 : fmt::format("run {} could not be ended: {}", run, std::string(status.message()));
+      if (!status.ok()) code = ExitCode::kIncomplete;
     }
-    const std::string line = Harmless(fmt::format("{}: {}", endpoint.shown(), said)) + "\n";
-    if (const ExitCode printed = Print(line, code); printed != code) return printed;
+    lines += Harmless(fmt::format("{}: {}", options.agents[i].shown(), said)) + "\n";
   }
-  return code;
+  return Print(lines, code);
 }
 
 }  // namespace fetchbench::coordinator

@@ -179,22 +179,35 @@ std::string WhyNotByTls(int fd, const Credentials& credentials) {
            "listens on loopback";
   }
   const char* text = ERR_reason_error_string(ERR_peek_error());
-  return fmt::format("the TLS handshake failed: {}", text == nullptr ? "it hung up" : text);
+  if (text == nullptr) {
+    return "it hung up during the TLS handshake: it has too many connections, as its log says "
+           "then, or is no agent";
+  }
+  return fmt::format("the TLS handshake failed: {}", text);
 }
 
 // The same for an agent that is dialled in plaintext. We speak as a client would (RFC 9113, 3.4):
 // one that waits for a TLS handshake then answers with an alert or hangs up, and only one that
-// hangs says nothing.
+// hangs says nothing. Who hangs up without a word need not know TLS: one that has too many
+// connections does so too.
 std::string WhyNotInPlaintext(int fd) {
   constexpr std::string_view kPreface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
-  // RFC 8446, 5.1. A frame of HTTP/2 that begins so would have 1.3 MB.
-  constexpr char kTlsAlert = 21;
+  constexpr char kTlsAlert = 21;  // RFC 8446, 5.1
+  constexpr char kSettings = 0;   // the length of such a frame, which comes first, has three bytes
   send(fd, kPreface.data(), kPreface.size(), MSG_NOSIGNAL);  // what went wrong, recv says
   char first = 0;
   errno = 0;
   const ssize_t received = recv(fd, &first, 1, 0);
-  if (received == 1 && first != kTlsAlert) return {};
   if (received < 0 && IsTimeout(errno)) return WhySilent();
+  if (received != 1) {
+    return "it hung up without a word: if it was started with --credentials it takes no plaintext, "
+           "so name an operator's with --credentials DIR; else it has too many connections, as its "
+           "log says then, or is no agent";
+  }
+  if (first == kSettings) return {};
+  if (first != kTlsAlert) {
+    return "it answers, and not as an agent does: is that another program's port?";
+  }
   return "it takes no plaintext: if it was started with --credentials, name an operator's with "
          "--credentials DIR";
 }

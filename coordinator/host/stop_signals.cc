@@ -2,10 +2,6 @@
 
 #include <signal.h>
 
-#include <cstdlib>
-
-#include "coordinator/cli/exit_code.h"
-
 namespace fetchbench::coordinator {
 
 StopSignals::StopSignals(net::io_context& loop) : signals_(loop, SIGINT, SIGTERM) {
@@ -23,12 +19,8 @@ Task<> StopSignals::Watch(std::function<void()> first, std::function<void()> aga
     if (error || over_) co_return;
     // A hang-up may come twice, from the shell and from the kernel.
     if (stopping && number == SIGHUP) continue;
-    if (stopping) {
-      again();
-      std::_Exit(static_cast<int>(ExitCode::kInterrupted));
-    }
+    (stopping ? again : first)();
     stopping = true;
-    first();
   }
 }
 

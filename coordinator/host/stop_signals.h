@@ -14,8 +14,8 @@ class StopSignals {
  public:
   explicit StopSignals(net::io_context& loop);
 
-  // Calls `first` at the first signal. At another one calls `again`, after which the process ends,
-  // with exit code 130: nothing is waited for then. Returns after Cancel or Release. Once.
+  // Calls `first` at the first signal, and `again` at each other one, which may end the process:
+  // nothing is waited for then. Returns after Cancel or Release. Once.
   Task<> Watch(std::function<void()> first, std::function<void()> again);
   // Watches no more; signals are still caught.
   void Cancel();

@@ -4,14 +4,14 @@
 #include <grpcpp/client_context.h>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <exception>
+#include <utility>
 
+#include "common/all_of.h"
 #include "common/grpc_client_stream.h"
-#include "common/status_util.h"
 #include "coordinator/fleet/agent_channel.h"
-#include "coordinator/fleet/peer_text.h"
-#include "coordinator/fleet/tls_diagnosis.h"
+#include "coordinator/fleet/describe_agents.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -24,6 +24,8 @@ using CancelStream = ClientStream<v1::CoordinatorMessage, v1::AgentMessage>;
 
 Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id) {
   auto stream = CancelStream::Start(loop, [stub](grpc::ClientContext* context, auto* reactor) {
+    // Of the writes too, which one that takes nothing would hold up.
+    context->set_deadline(std::chrono::system_clock::now() + kCancelLimit);
     stub->async()->Execute(context, reactor);
   });
   v1::CoordinatorMessage message;
@@ -48,30 +50,24 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
   }
 }
 
-}  // namespace
-
-absl::StatusOr<v1::DescribeResponse> DescribeAgent(const AgentEndpoint& endpoint,
-                                                   std::chrono::milliseconds limit) {
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + limit);
-  v1::DescribeResponse response;
-  const grpc::Status status = stub->Describe(&context, v1::DescribeRequest(), &response);
-  if (!status.ok()) return ExplainUnreachable(endpoint, FromGrpc(status));
-  BoundPeerMessage(response);
-  return response;
+Task<> EndInto(absl::Status& result, net::any_io_executor loop, BusyAgent agent) {
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(agent.endpoint));
+  result = co_await Cancel(std::move(loop), stub.get(), std::move(agent.run_id));
 }
 
-absl::Status CancelRun(const AgentEndpoint& endpoint, const std::string& run_id) {
+}  // namespace
+
+std::vector<absl::Status> EndRuns(const std::vector<BusyAgent>& agents) {
   net::io_context loop(1);
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
-  absl::Status result = absl::InternalError("a bug ended the cancellation");
-  net::co_spawn(loop, Cancel(loop.get_executor(), stub.get(), run_id),
-                [&result](std::exception_ptr e, absl::Status status) {
-                  if (!e) result = std::move(status);
-                });
+  std::vector<absl::Status> results(agents.size(),
+                                    absl::InternalError("a bug ended the cancellation"));
+  std::vector<Task<>> tasks;
+  for (size_t i = 0; i < agents.size(); ++i) {
+    tasks.push_back(EndInto(results[i], loop.get_executor(), agents[i]));
+  }
+  net::co_spawn(loop, AllOf(loop.get_executor(), std::move(tasks)), net::detached);
   loop.run();
-  return result;
+  return results;
 }
 
 std::string SessionId(const std::string& run_id, uint32_t number) {
@@ -86,14 +82,14 @@ bool IsSessionOf(std::string_view session_id, std::string_view run_id) {
 
 absl::Status ReleaseFromRun(const AgentEndpoint& endpoint, const std::string& run_id,
                             std::chrono::milliseconds limit) {
-  const auto described = DescribeAgent(endpoint, limit);
+  const Described described = DescribeAll({endpoint}, {.answer = limit}).front();
   if (!described.ok()) return described.status();
-  const std::string& busy = described->busy_run_id();
+  const std::string& busy = described->response.busy_run_id();
   if (busy.empty()) return absl::OkStatus();
   if (!IsSessionOf(busy, run_id)) {
     return absl::ResourceExhaustedError(fmt::format("busy with run {}", busy));
   }
-  return CancelRun(endpoint, busy);
+  return EndRuns({{endpoint, busy}}).front();
 }
 
 }  // namespace fetchbench::coordinator

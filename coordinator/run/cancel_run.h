@@ -3,22 +3,24 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "coordinator/fleet/agent_endpoint.h"
-#include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::coordinator {
 
 // Agents asked from outside of a run. All block, and need no loop.
 
-// Errors: why the agent cannot be reached.
-absl::StatusOr<v1::DescribeResponse> DescribeAgent(const AgentEndpoint& endpoint,
-                                                   std::chrono::milliseconds limit);
+struct BusyAgent {
+  AgentEndpoint endpoint;
+  std::string run_id;
+};
 
-// Takes the run over that the agent is busy with, ends it, and lets go of what it still sends.
-absl::Status CancelRun(const AgentEndpoint& endpoint, const std::string& run_id);
+// Takes over the runs that these agents are busy with, all at once, ends them, and lets go of what
+// they still send. How it went, in their order; it takes no longer for many of them than for one,
+// and some seconds at most.
+std::vector<absl::Status> EndRuns(const std::vector<BusyAgent>& agents);
 
 // What agents know session `number` (1, 2 ...) of a run by. A run that is resumed is another one to
 // them: no batch of the earlier session can be taken for one of the later.

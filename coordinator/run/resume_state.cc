@@ -5,8 +5,8 @@
 
 #include <boost/json.hpp>
 #include <chrono>
-#include <exception>
 
+#include "coordinator/run/json_fields.h"
 #include "coordinator/summary/disturbance_json.h"
 
 namespace fetchbench::coordinator {
@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 // Of this file's form.
-constexpr int kForm = 2;  // 2: image ids, and whom earlier sessions lost
+constexpr uint32_t kForm = 2;  // 2: image ids, and whom earlier sessions lost
 
 template <typename Message>
 std::string MessageText(const Message& message) {
@@ -24,12 +24,13 @@ std::string MessageText(const Message& message) {
   return status.ok() ? text : "{}";
 }
 
+// `text`: what MessageText made of one; that it is, the caller says of `name`.
 template <typename Message>
-Message MessageOf(const json::value& value) {
+Message MessageOf(const JsonFields& o, std::string_view name, const std::string& text) {
   Message message;
   const auto status = google::protobuf::util::JsonStringToMessage(
-      std::string(value.as_string()), &message, google::protobuf::util::JsonParseOptions());
-  if (!status.ok()) throw std::invalid_argument("a message in it cannot be read");
+      text, &message, google::protobuf::util::JsonParseOptions());
+  if (!status.ok()) o.Mismatch(name, fmt::format("a {} as JSON", Message::descriptor()->name()));
   return message;
 }
 
@@ -39,11 +40,14 @@ json::array AgentsJson(const std::vector<AgentEndpoint>& agents) {
   return array;
 }
 
-std::vector<AgentEndpoint> AgentsOf(const json::array& array) {
+std::vector<AgentEndpoint> AgentsOf(const JsonFields& o) {
   std::vector<AgentEndpoint> agents;
-  for (const json::value& text : array) {
-    auto agent = ParseAgentEndpoint(std::string_view(text.as_string()));
-    if (!agent.ok()) throw std::invalid_argument(std::string(agent.status().message()));
+  for (const std::string& text : o.Texts("agents")) {
+    auto agent = ParseAgentEndpoint(text);
+    if (!agent.ok()) {
+      o.Mismatch("agents", "an array of addresses");
+      return {};
+    }
     agents.push_back(*std::move(agent));
   }
   return agents;
@@ -80,55 +84,47 @@ json::object OptionsJson(const RunOptions& o) {
           {"base_images_must_exist", o.base_images_must_exist}};
 }
 
-std::string TextOf(const json::object& object, std::string_view name) {
-  return std::string(object.at(name).as_string());
-}
-
-template <typename Number>
-Number NumberOf(const json::object& object, std::string_view name) {
-  return object.at(name).to_number<Number>();
-}
-
 template <typename Duration>
-Duration DurationOf(const json::object& object, std::string_view name) {
-  return Duration(NumberOf<int64_t>(object, name));
+Duration DurationOf(const JsonFields& o, std::string_view name) {
+  return Duration(o.Number<int64_t>(name));
 }
 
-RunOptions OptionsOf(const json::object& o, const TargetRegistry& targets) {
+Web WebOf(const JsonFields& o) {
+  const std::string web = o.Text("web");
+  if (web != "sim" && web != "internet") o.Mismatch("web", "\"sim\" or \"internet\"");
+  return web == "internet" ? Web::kInternet : Web::kSim;
+}
+
+// Without the target.
+RunOptions OptionsOf(const JsonFields& o) {
   RunOptions options;
-  const std::string target = TextOf(o, "target");
-  const TargetInfo* known = targets.Find(target);
-  if (known == nullptr) {
-    throw std::invalid_argument(fmt::format("its target {} is not there any more", target));
-  }
-  options.target = *known;
-  options.urls = TextOf(o, "urls");
-  options.agents = AgentsOf(o.at("agents").as_array());
-  options.credentials.named = TextOf(o, "credentials");
-  options.web = TextOf(o, "web") == "sim" ? Web::kSim : Web::kInternet;
-  options.profile = TextOf(o, "profile");
-  options.origin = TextOf(o, "origin");
-  options.concurrency = NumberOf<uint32_t>(o, "concurrency");
-  options.per_host = NumberOf<uint32_t>(o, "per_host");
-  options.limit = NumberOf<uint64_t>(o, "limit");
+  options.urls = o.Text("urls");
+  options.agents = AgentsOf(o);
+  options.credentials.named = o.Text("credentials");
+  options.web = WebOf(o);
+  options.profile = o.Text("profile");
+  options.origin = o.Text("origin");
+  options.concurrency = o.Number<uint32_t>("concurrency");
+  options.per_host = o.Number<uint32_t>("per_host");
+  options.limit = o.Number<uint64_t>("limit");
   options.duration = DurationOf<std::chrono::microseconds>(o, "duration_us");
   options.timeout = DurationOf<std::chrono::milliseconds>(o, "timeout_ms");
-  options.user_agent = TextOf(o, "user_agent");
-  options.seed = NumberOf<uint64_t>(o, "seed");
-  options.allow_private = o.at("allow_private").as_bool();
-  options.max_body_bytes = NumberOf<uint64_t>(o, "max_body_bytes");
-  options.threads = NumberOf<uint32_t>(o, "threads");
+  options.user_agent = o.Text("user_agent");
+  options.seed = o.Number<uint64_t>("seed");
+  options.allow_private = o.Flag("allow_private");
+  options.max_body_bytes = o.Number<uint64_t>("max_body_bytes");
+  options.threads = o.Number<uint32_t>("threads");
   options.grace = DurationOf<std::chrono::milliseconds>(o, "grace_ms");
   options.silence = DurationOf<std::chrono::milliseconds>(o, "silence_ms");
   options.give_up_after = DurationOf<std::chrono::milliseconds>(o, "give_up_after_ms");
   options.connect_timeout = DurationOf<std::chrono::milliseconds>(o, "connect_timeout_ms");
-  options.image = TextOf(o, "image");
-  options.cpu_permille = NumberOf<uint32_t>(o, "cpu_permille");
-  options.cpuset = TextOf(o, "cpuset");
-  options.memory_bytes = NumberOf<uint64_t>(o, "memory_bytes");
-  options.build_arguments = json::value_to<BuildArguments>(o.at("build_arguments"));
-  options.base_images = TextOf(o, "base_images");
-  options.base_images_must_exist = o.at("base_images_must_exist").as_bool();
+  options.image = o.Text("image");
+  options.cpu_permille = o.Number<uint32_t>("cpu_permille");
+  options.cpuset = o.Text("cpuset");
+  options.memory_bytes = o.Number<uint64_t>("memory_bytes");
+  options.build_arguments = o.TextByName("build_arguments");
+  options.base_images = o.Text("base_images");
+  options.base_images_must_exist = o.Flag("base_images_must_exist");
   return options;
 }
 
@@ -140,50 +136,54 @@ json::array PausesJson(const std::vector<Pause>& pauses) {
   return array;
 }
 
-std::vector<Disturbance> DisturbancesOf(const json::array& array) {
+std::vector<Disturbance> DisturbancesOf(const std::vector<JsonFields>& objects) {
   std::vector<Disturbance> disturbances;
-  for (const json::value& value : array) {
-    const json::object& d = value.as_object();
-    disturbances.push_back({TextOf(d, "name"), d.at("lost").as_bool(),
-                            NumberOf<uint32_t>(d, "reconnects"),
-                            NumberOf<uint64_t>(d, "urls_moved"), TextOf(d, "trouble")});
+  for (const JsonFields& d : objects) {
+    disturbances.push_back({d.Text("name"), d.Flag("lost"), d.Number<uint32_t>("reconnects"),
+                            d.Number<uint64_t>("urls_moved"), d.Text("trouble")});
   }
   return disturbances;
 }
 
-ResumeState StateOf(const json::object& o, const TargetRegistry& targets) {
+ResumeState StateOf(const JsonFields& o) {
   ResumeState s;
-  s.version = TextOf(o, "fetchbench");
-  s.identity.run_id = TextOf(o, "run_id");
-  s.identity.started_us = NumberOf<int64_t>(o, "started_us");
-  s.identity.list_name = TextOf(o, "list");
-  s.options = OptionsOf(o.at("options").as_object(), targets);
-  s.list_loaded = o.at("list_loaded").as_bool();
-  s.urls = NumberOf<uint64_t>(o, "urls");
-  s.invalid = NumberOf<uint64_t>(o, "invalid");
-  s.target = MessageOf<v1::TargetSpec>(o.at("target"));
-  for (const auto& [name, facts] : o.at("facts").as_object()) {
-    s.facts[std::string(name)] = MessageOf<v1::TargetFacts>(facts);
+  s.version = o.Text("fetchbench");
+  s.identity.run_id = o.Text("run_id");
+  s.identity.started_us = o.Number<int64_t>("started_us");
+  s.identity.list_name = o.Text("list");
+  s.options = OptionsOf(o.Object("options"));
+  s.list_loaded = o.Flag("list_loaded");
+  s.urls = o.Number<uint64_t>("urls");
+  s.invalid = o.Number<uint64_t>("invalid");
+  s.target = MessageOf<v1::TargetSpec>(o, "target", o.Text("target"));
+  for (const auto& [name, facts] : o.TextByName("facts")) {
+    s.facts[name] = MessageOf<v1::TargetFacts>(o.Object("facts"), name, facts);
   }
-  for (const auto& [architecture, id] : o.at("image_ids").as_object()) {
-    s.image_ids[std::string(architecture)] = std::string(id.as_string());
+  s.image_ids = o.TextByName("image_ids");
+  s.profile_sha256 = o.Text("profile_sha256");
+  s.sessions = o.Number<uint32_t>("sessions");
+  for (const JsonFields& pause : o.Objects("pauses")) {
+    s.pauses.push_back({pause.Number<int64_t>("from_us"), pause.Number<int64_t>("until_us")});
   }
-  s.profile_sha256 = TextOf(o, "profile_sha256");
-  s.sessions = NumberOf<uint32_t>(o, "sessions");
-  for (const json::value& pause : o.at("pauses").as_array()) {
-    const json::object& p = pause.as_object();
-    s.pauses.push_back({NumberOf<int64_t>(p, "from_us"), NumberOf<int64_t>(p, "until_us")});
-  }
-  s.fed_since_us = NumberOf<int64_t>(o, "fed_since_us");
-  s.fed_us = NumberOf<int64_t>(o, "fed_us");
-  s.down_since_us = NumberOf<int64_t>(o, "down_since_us");
-  s.end = TextOf(o, "end");
-  s.ended_us = NumberOf<int64_t>(o, "ended_us");
-  s.disturbed = DisturbancesOf(o.at("disturbed").as_array());
-  s.disturbed_earlier = DisturbancesOf(o.at("disturbed_earlier").as_array());
-  s.duplicates_dropped = NumberOf<uint64_t>(o, "duplicates_dropped");
-  s.requested_again = NumberOf<uint64_t>(o, "requested_again");
+  s.fed_since_us = o.Number<int64_t>("fed_since_us");
+  s.fed_us = o.Number<int64_t>("fed_us");
+  s.down_since_us = o.Number<int64_t>("down_since_us");
+  s.end = o.Text("end");
+  s.ended_us = o.Number<int64_t>("ended_us");
+  s.disturbed = DisturbancesOf(o.Objects("disturbed"));
+  s.disturbed_earlier = DisturbancesOf(o.Objects("disturbed_earlier"));
+  s.duplicates_dropped = o.Number<uint64_t>("duplicates_dropped");
+  s.requested_again = o.Number<uint64_t>("requested_again");
   return s;
+}
+
+// What can be done is the same for all of it.
+absl::Status Damaged(std::string_view how) {
+  return absl::DataLossError(
+      fmt::format("{}: the file is damaged, and the run cannot be resumed; what it has recorded "
+                  "stays in records.db beside it. Put the file back if there is a copy of it, else "
+                  "begin a new run",
+                  how));
 }
 
 void NoteChange(std::string& words, std::string_view what, const std::string& then,
@@ -235,24 +235,28 @@ std::string ToJson(const ResumeState& s) {
 absl::StatusOr<ResumeState> ParseResumeState(std::string_view text, const TargetRegistry& targets) {
   boost::system::error_code error;
   const json::value value = json::parse({text.data(), text.size()}, error);
-  if (error || !value.is_object()) return absl::DataLossError("it is not a JSON object");
-  const json::object& object = value.get_object();
-  const json::value* form = object.if_contains("form");
-  const json::value* version = object.if_contains("fetchbench");
-  const bool ours = form != nullptr && *form == kForm && version != nullptr &&
-                    version->is_string() && version->get_string() == FETCHBENCH_VERSION;
-  if (!ours) {
+  if (error || !value.is_object()) return Damaged("it is no JSON object, or not a whole one");
+  absl::Status status;
+  const JsonFields fields(value.get_object(), status);
+  const auto form = fields.Number<uint32_t>("form");
+  const std::string version = fields.Text("fetchbench");
+  if (!status.ok()) return Damaged(std::string(status.message()));
+  if (form != kForm || version != FETCHBENCH_VERSION) {
+    return absl::FailedPreconditionError(
+        fmt::format("fetchbench {} in form {} wrote it, this is " FETCHBENCH_VERSION
+                    " in form {}: go on with the build that it was begun with",
+                    version, form, kForm));
+  }
+  ResumeState state = StateOf(fields);
+  const std::string target = fields.Object("options").Text("target");
+  if (!status.ok()) return Damaged(std::string(status.message()));
+  const TargetInfo* known = targets.Find(target);
+  if (known == nullptr) {
     return absl::FailedPreconditionError(fmt::format(
-        "fetchbench {} in form {} wrote it, this is " FETCHBENCH_VERSION
-        " in form {}: go on with the build that it was begun with",
-        version != nullptr && version->is_string() ? std::string(version->get_string()) : "?",
-        form != nullptr && form->is_int64() ? form->get_int64() : 0, kForm));
+        "its target {} is not there any more: put its folder back, or begin a new run", target));
   }
-  try {
-    return StateOf(object, targets);
-  } catch (const std::exception& e) {
-    return absl::DataLossError(e.what());
-  }
+  state.options.target = *known;
+  return state;
 }
 
 std::string DifferenceOf(const v1::TargetSpec& then, const v1::TargetSpec& now) {

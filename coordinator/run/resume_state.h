@@ -51,7 +51,8 @@ struct ResumeState {
 
 std::string ToJson(const ResumeState& state);
 
-// DataLoss: it is not such a text. FailedPrecondition: another version of fetchbench wrote it.
+// DataLoss: it is not such a text; the first thing in it that is wrong, and what to do.
+// FailedPrecondition: another version of fetchbench wrote it, or its target is gone.
 // `targets`: to find the target by its name.
 absl::StatusOr<ResumeState> ParseResumeState(std::string_view text, const TargetRegistry& targets);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -251,6 +252,7 @@ void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped 
 void RunController::EndAtOnce() {
   display_.Finish(LastFrame::kKeep);
   if (stage_) stage_->DropAgent();
+  std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 Task<> RunController::WatchDuration() {

@@ -59,7 +59,7 @@ class RunController {
   void WatchLocalAgent();
   void Interrupt();
   void StopEngine();  // for the user
-  void EndAtOnce();
+  void EndAtOnce();   // the process, with what a second signal means
   ProgressSnapshot Snapshot();
   std::string Phase() const;
   bool Stopped() const { return interrupted_ || (engine_ && engine_->stopping()); }

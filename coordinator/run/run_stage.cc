@@ -85,14 +85,17 @@ Task<absl::Status> RunStage::CheckAgents() {
   const DescribeLimits limits{.answer = options_.connect_timeout, .until_there = true};
   const std::vector<Described> described =
       co_await DescribeAll(loop_, agents_, limits, events_.stopped);
+  for (const Described& agent : described) answered_.push_back(agent.ok());
   co_return CheckVersions(agents_, described, FETCHBENCH_VERSION);
 }
 
-// All agents at once: what an earlier session left with them would make them refuse this one.
+// All agents at once: what an earlier session left with them would make them refuse this one. One
+// that has just been waited for in vain is released when it comes.
 Task<> RunStage::ReleaseAgents() {
   std::vector<Task<>> tasks;
-  for (const AgentEndpoint& agent : agents_) {
-    tasks.push_back(ReleaseOne(loop_, agent, identity_.run_id, options_.connect_timeout));
+  for (size_t i = 0; i < answered_.size(); ++i) {
+    if (!answered_[i]) continue;
+    tasks.push_back(ReleaseOne(loop_, agents_[i], identity_.run_id, options_.connect_timeout));
   }
   co_await AllOf(loop_, std::move(tasks));
 }

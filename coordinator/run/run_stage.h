@@ -99,6 +99,7 @@ class RunStage {
   std::optional<LocalAgent> local_agent_;
   std::vector<AgentEndpoint> agents_;
   std::vector<bool> reached_;
+  std::vector<bool> answered_;  // when they were first asked; empty: they were not
   v1::TargetSpec target_;
   std::vector<AgentProgress> preparing_;
   std::unique_ptr<FleetImages> images_;

@@ -11,12 +11,16 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "agent/connection_book.h"
 #include "agent/listen_security.h"
 #include "agent/server.h"
 #include "common/grpc_options.h"
 #include "common/grpc_tls.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
+#include "tests/support/idle_crowd.h"
+#include "tests/support/raw_http2.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/test_fleet.h"
 #include "tests/support/tls_knock.h"
@@ -34,16 +38,18 @@ class AgentTlsTest : public ::testing::Test {
  protected:
   AgentTlsTest() {
     RequireTls13();
+    testing::AllowManyOpenFiles();
     fleet_.Write(Folder("h1"), {});
     fleet_.Write(Folder("ada"), ada_);
   }
 
   std::string Folder(const std::string& name) const { return temp_.File(name); }
 
-  void Serve() {
+  void Serve(const std::string& listen = "127.0.0.1:0") {
     AgentConfig config;
     config.native_path = "/nonexistent";
-    auto server = AgentServer::Start(config, "127.0.0.1:0", Folder("h1"));
+    config.start_patience = std::chrono::minutes(1);
+    auto server = AgentServer::Start(config, listen, Folder("h1"));
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -54,11 +60,15 @@ class AgentTlsTest : public ::testing::Test {
   }
   Reception KnockWith(const FleetCertificate& shown) { return KnockWith(shown, fleet_); }
 
-  std::shared_ptr<grpc::Channel> ChannelOf(const std::string& name) const {
+  std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address,
+                                           const std::string& name) const {
     const auto credentials = Credentials::Load(Folder(name), Role::kOperator);
     EXPECT_TRUE(credentials.ok()) << credentials.status();
-    return grpc::CreateCustomChannel(
-        server_->address(), AgentChannelCredentials(*credentials, "h1"), ClientChannelArguments());
+    return grpc::CreateCustomChannel(address, AgentChannelCredentials(*credentials, "h1"),
+                                     ClientChannelArguments());
+  }
+  std::shared_ptr<grpc::Channel> ChannelOf(const std::string& name) const {
+    return ChannelTo(server_->address(), name);
   }
 
   static grpc::Status Describe(const std::shared_ptr<grpc::Channel>& channel,
@@ -172,6 +182,41 @@ TEST_F(AgentTlsTest, RenewedCredentialsAreTakenUpWhileItRuns) {
     reception = KnockAt(server_->address(), {.credentials = Folder("ada")});
   }
   EXPECT_EQ(reception, Reception::kWelcome);
+}
+
+TEST_F(AgentTlsTest, OperatorsWhoAreConnectedAndAskForNothingKeepNobodyOut) {
+  Serve();
+  std::vector<std::unique_ptr<testing::RawHttp2>> idle;
+  for (size_t i = 0; i < kMaxConnections + 20; ++i) {
+    idle.push_back(std::make_unique<testing::RawHttp2>(server_->address(), Folder("ada")));
+  }
+  const grpc::Status status = Describe(ChannelOf("ada"));
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// A socket of both kinds gives IPv4 addresses as IPv6 maps them, and gRPC gives them as they are.
+TEST_F(AgentTlsTest, OnAllAddressesACallKeepsItsConnectionToo) {
+  Serve("[::]:0");
+  const std::string& bound = server_->address();
+  const std::string address = "127.0.0.1" + bound.substr(bound.rfind(':'));
+  const auto stub = v1::Agent::NewStub(ChannelTo(address, "ada"));
+  grpc::ClientContext context;
+  const auto stream = stub->Execute(&context);
+  // Another call on the same connection: when it is answered, the first has begun.
+  grpc::ClientContext described;
+  v1::DescribeResponse response;
+  ASSERT_TRUE(stub->Describe(&described, {}, &response).ok());
+  testing::IdleCrowd crowd(address);
+  ASSERT_TRUE(crowd.Grow(kMaxConnections + 40));
+  for (int i = 0; i < 1'500 && crowd.Ended() < 40; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GE(crowd.Ended(), 40u);
+  v1::CoordinatorMessage message;
+  message.mutable_ack();
+  stream->Write(message);
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
 }
 
 class ListenSecurityTest : public AgentTlsTest {

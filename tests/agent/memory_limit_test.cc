@@ -45,6 +45,18 @@ TEST_F(CgroupMemoryTest, TakesTheSmallestOfTheGroupsAround) {
   EXPECT_EQ(Limit("0::/\n"), 0u);
 }
 
+TEST_F(CgroupMemoryTest, WhicheverOfThemIsTheSmallest) {
+  Write("memory.max", "9000");
+  Write("a/memory.max", "max");
+  Write("a/b/memory.max", "3000");
+  EXPECT_EQ(Limit("0::/a/b\n"), 3'000u) << "the innermost";
+  EXPECT_EQ(Limit("0::/a\n"), 9'000u) << "the outermost; one of no group around is none";
+  Write("memory/a/memory.limit_in_bytes", "2000");
+  Write("memory/a/b/memory.limit_in_bytes", "8000");
+  EXPECT_EQ(Limit("4:memory:/a/b\n"), 2'000u) << "one around, in the first version";
+  EXPECT_EQ(Limit("4:memory:/a/b\n0::/a/b\n"), 2'000u) << "where a host has both";
+}
+
 TEST_F(CgroupMemoryTest, KnowsTheFirstVersionToo) {
   Write("memory/memory.limit_in_bytes", "9223372036854771712");
   Write("memory/a/memory.limit_in_bytes", "5000");

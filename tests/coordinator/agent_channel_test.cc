@@ -22,8 +22,8 @@
 #include "common/files.h"
 #include "common/grpc_tls.h"
 #include "coordinator/fleet/agent_credentials.h"
+#include "coordinator/fleet/describe_agents.h"
 #include "coordinator/fleet/tls_diagnosis.h"
-#include "coordinator/run/cancel_run.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/test_fleet.h"
@@ -90,10 +90,13 @@ class AgentChannelTest : public ::testing::Test {
     return agents.front();
   }
 
+  static absl::Status Describe(const AgentEndpoint& endpoint) {
+    return DescribeAll({endpoint}, {.answer = std::chrono::seconds(20)}).front().status();
+  }
+
   // What `coordinator agents` says of it; empty: it answered.
   std::string Ask(const CountingAgent& agent, const std::string& name = "h1") {
-    const auto answer = DescribeAgent(Endpoint(agent.address(), name), std::chrono::seconds(20));
-    return std::string(answer.status().message());
+    return std::string(Describe(Endpoint(agent.address(), name)).message());
   }
 
   // The same of an agent that shows such a certificate, which is to be no use to it.
@@ -125,7 +128,7 @@ TEST_F(AgentChannelTest, AHostOfTheFleetWithTheRightNameIsSpokenTo) {
   fleet_.Write(Folder("agent"), {});
   const CountingAgent agent(Showing(Folder("agent")));
   EXPECT_EQ(Ask(agent), "");
-  EXPECT_EQ(agent.calls(), 1);
+  EXPECT_GT(agent.calls(), 0);
 }
 
 TEST_F(AgentChannelTest, WithoutANameTheCertificateMustNameTheAddress) {
@@ -173,8 +176,8 @@ TEST_F(AgentChannelTest, OneThatRefusesOurCertificateIsToldFromOneThatIsNotThere
   const CountingAgent agent(Showing(Folder("agent")));
   EXPECT_THAT(Ask(agent), HasSubstr("refused"));
   EXPECT_EQ(agent.calls(), 0);
-  const auto nobody = DescribeAgent(Endpoint("127.0.0.1:1", "h1"), std::chrono::seconds(20));
-  EXPECT_THAT(std::string(nobody.status().message()), HasSubstr("connection refused"));
+  EXPECT_THAT(std::string(Describe(Endpoint("127.0.0.1:1", "h1")).message()),
+              HasSubstr("connection refused"));
 }
 
 // The kernel takes connections for it, and nobody reads what comes.
@@ -245,12 +248,13 @@ TEST(ExplainRefusalTest, TakesOurOwnWordsOutOfThoseOfGrpc) {
 TEST_F(AgentChannelTest, WithoutCredentialsNothingGoesToAnotherHost) {
   const CountingAgent agent(grpc::InsecureServerCredentials());
   const AgentEndpoint here{.address = agent.address(), .name = ""};
-  EXPECT_TRUE(DescribeAgent(here, std::chrono::seconds(20)).ok());
+  EXPECT_TRUE(Describe(here).ok());
   // Zero is this host to the kernel, and another one by the rule.
   const std::string port = agent.address().substr(agent.address().rfind(':'));
   const AgentEndpoint elsewhere{.address = "0.0.0.0" + port, .name = ""};
-  EXPECT_FALSE(DescribeAgent(elsewhere, std::chrono::seconds(20)).ok());
-  EXPECT_EQ(agent.calls(), 1);
+  const int calls = agent.calls();
+  EXPECT_FALSE(Describe(elsewhere).ok());
+  EXPECT_EQ(agent.calls(), calls);
 }
 
 class EquipAgentsTest : public AgentChannelTest {

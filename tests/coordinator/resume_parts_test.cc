@@ -20,6 +20,7 @@ using fetchbench::test::Answer;
 using fetchbench::test::kBegin;
 using fetchbench::test::kSecond;
 using test::MemorySpool;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -173,6 +174,44 @@ TEST(ResumeStateTest, AnotherVersionAndDamageAreToldApart) {
   std::string without = text;
   without.replace(without.find("\"sessions\""), 10, "\"other\"");
   EXPECT_TRUE(absl::IsDataLoss(ParseResumeState(without, TargetRegistry()).status()));
+}
+
+// What is said of a journal in which `what` was replaced `by` something.
+std::string Complaint(const std::string& what, const std::string& by) {
+  std::string text = ToJson(FullState());
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  if (at != std::string::npos) text.replace(at, what.size(), by);
+  const absl::Status status = ParseResumeState(text, TargetRegistry()).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("records.db"), HasSubstr("begin a new run")));
+  return std::string(status.message());
+}
+
+TEST(ResumeStateTest, OfDamageTheMemberIsNamedAndWhatItShouldBe) {
+  EXPECT_THAT(Complaint("{", "["), HasSubstr("no JSON object"));
+  EXPECT_THAT(Complaint("\"sessions\":3", "\"other\":3"),
+              HasSubstr("'sessions' is missing, where a whole number from 0 to 4294967295 was"));
+  EXPECT_THAT(Complaint("\"form\":2,", ""), HasSubstr("'form' is missing"));
+  EXPECT_THAT(Complaint("\"concurrency\":150", "\"concurrency\":\"150\""),
+              HasSubstr("'options.concurrency' is \"150\", where a whole number"));
+  EXPECT_THAT(Complaint("\"concurrency\":150", "\"concurrency\":4294967296"),
+              HasSubstr("'options.concurrency' is 4294967296, where a whole number from 0 to 429"));
+  EXPECT_THAT(Complaint("\"duration_us\":90000000", "\"duration_us\":-1"),
+              HasSubstr("'options.duration_us' is -1, where a whole number from 0"));
+  EXPECT_THAT(Complaint("\"urls\":10000000", "\"urls\":1.5"), HasSubstr("'urls' is 1.5"));
+  EXPECT_THAT(Complaint("\"list_loaded\":true", "\"list_loaded\":null"),
+              HasSubstr("'list_loaded' is null, where true or false"));
+  EXPECT_THAT(Complaint("\"web\":\"sim\"", "\"web\":\"simm\""),
+              HasSubstr("'options.web' is \"simm\", where \"sim\" or \"internet\""));
+  EXPECT_THAT(Complaint("\"until_us\":4", "\"until_us\":[]"), HasSubstr("'pauses[1].until_us'"));
+  EXPECT_THAT(Complaint("\"lost\":true", "\"lost\":1"), HasSubstr("'disturbed[0].lost' is 1"));
+  EXPECT_THAT(Complaint("\"facts\":{\"local\":\"{", "\"facts\":{\"local\":\"["),
+              HasSubstr("'facts.local' is"));
+  EXPECT_THAT(Complaint("\"x86_64\":\"sha256:1\"", "\"x86_64\":7"),
+              HasSubstr("'image_ids.x86_64' is 7, where a text"));
+  EXPECT_THAT(Complaint("\"unix:/a=b\"", "\"\""), HasSubstr("'options.agents' is"));
 }
 
 TEST(ResumeStateTest, ATargetThatIsGoneIsNamed) {

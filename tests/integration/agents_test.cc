@@ -10,6 +10,7 @@ namespace fetchbench::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 class AgentsTest : public AgentsFixture {};
 
@@ -139,8 +140,15 @@ TEST_F(AgentsTest, CancelFreesAnAgent) {
   Program busy({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
   EXPECT_EQ(busy.WaitForExit(), 0);
   EXPECT_THAT(busy.output(), HasSubstr("busy with run"));
-  Program cancel({Bin("fetchbench-coordinator"), "cancel", "--agents", addresses_});
-  EXPECT_EQ(cancel.WaitForExit(), 0) << cancel.output() << cancel.error();
+  // One that is free, and one that is not there: each is told of, in the order that was given.
+  StartAgent();
+  const std::string& held = listening_[0];
+  const std::string& idle = listening_[1];
+  Program cancel(
+      {Bin("fetchbench-coordinator"), "cancel", "--agents", "127.0.0.1:1," + held + "," + idle});
+  EXPECT_EQ(cancel.WaitForExit(), 3) << cancel.output() << cancel.error();
+  EXPECT_THAT(cancel.output(), MatchesRegex("127.0.0.1:1: not reachable.*\n" + held +
+                                            ": run .* is ended\n" + idle + ": free already\n"));
   Program free({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
   EXPECT_EQ(free.WaitForExit(), 0);
   EXPECT_THAT(free.output(), HasSubstr("free"));

@@ -2,15 +2,13 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
+#include <string>
 
 #include "tests/integration/resume_fixture.h"
 
 namespace fetchbench::test {
 namespace {
 
-using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 class FleetResumeTest : public ResumeFixture {
@@ -29,11 +27,18 @@ TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
   b->Signal(SIGSTOP);
   run->Signal(SIGKILL);
   run->WaitForExit();
-  Program resumed({Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "plain",
-                   "--connect-timeout", "1"});
-  std::this_thread::sleep_for(milliseconds(2500));
+  const std::string of_b = "SELECT count(*) FROM record WHERE agent = 1";
+  const int before = std::stoi(Ask(of_b));
+  Program resumed({Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "none",
+                   "--log-level", "info", "--connect-timeout", "1"});
+  ASSERT_TRUE(resumed.WaitForError("agent0 is here")) << resumed.error();
+  // So that there is work left for the other one, whenever it is there.
+  a->Signal(SIGSTOP);
   b->Signal(SIGCONT);
+  EXPECT_TRUE(resumed.WaitForError("agent1 is here")) << resumed.error();
+  a->Signal(SIGCONT);
   EXPECT_EQ(resumed.WaitForExit(), 0) << resumed.error();
+  EXPECT_GT(std::stoi(Ask(of_b)), before) << "it came back, and got nothing to do";
   EXPECT_EQ(Counts(), undisturbed);
   ExpectBalanced();
 }

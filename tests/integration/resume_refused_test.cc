@@ -10,6 +10,7 @@
 namespace fetchbench::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class ResumeRefusedTest : public ResumeFixture {};
@@ -87,6 +88,14 @@ TEST_F(RefusalTest, ATargetThatChangedIsRefusedAndTheDifferenceNamed) {
   EXPECT_EQ(exit_, 2) << resumed->error();
   EXPECT_THAT(resumed->error(), HasSubstr("TLS groups was another:"));
   EXPECT_THAT(resumed->error(), HasSubstr("local"));
+}
+
+TEST_F(RefusalTest, ADamagedJournalIsNamedWithWhatIsWrongInIt) {
+  Replace("\"concurrency\":1,", "\"concurrency\":-1,");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(), AllOf(HasSubstr("resume.json: 'options.concurrency' is -1"),
+                                      HasSubstr("begin a new run")));
 }
 
 TEST_F(RefusalTest, AnotherWebIsRefused) {

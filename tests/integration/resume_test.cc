@@ -90,11 +90,12 @@ TEST_F(ResumeTest, InterruptedWhileItTakesStockItCanBeResumedAgain) {
 TEST_F(ResumeTest, WhatWasCommittedIsNotFetchedAgain) {
   const std::string list = Mixed(2000);
   auto run = Begin(list, {"--concurrency", "2", "--format", "plain"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  std::this_thread::sleep_for(milliseconds(300));
+  ASSERT_TRUE(run->WaitForOutput("://h300.")) << run->error();  // what is printed is committed
   run->Signal(SIGKILL);
   run->WaitForExit();
   const std::string rows = Ask("SELECT count(*) FROM record");
+  ASSERT_GT(std::stoi(rows), 100);
+  ASSERT_LT(std::stoi(rows), 2000) << "it was over before it was killed";
   const std::string sum = Ask("SELECT sum(idx * 31 + start_us % 1000003) FROM record");
   const auto resumed = Resume({"--format", "json"});
   EXPECT_EQ(exit_, 0) << resumed->error();

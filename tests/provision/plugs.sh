@@ -50,6 +50,7 @@ begin_run "$urls" --grace "$grace" --progress plain
 
 mapfile -t victims < <(for ((i = 1; i <= count; ++i)); do echo "$RANDOM host-$i"; done | sort -n | cut -d' ' -f2 | head -n $((count / 2)))
 gone=()
+pulls=()  # "PROCESS FAULT HOST"
 number=0
 for victim in "${victims[@]}"; do
   # Each kind in turn, from one that the seed says. The moments lie within the first two thirds of the run.
@@ -58,8 +59,14 @@ for victim in "${victims[@]}"; do
   wait_for_records "$at"
   echo "   $fault: $victim, at $(recorded) of $urls records"
   pull "$fault" "$victim" >"$work/pull-$victim" 2>&1 &
+  pulls+=("$! $fault $victim")
   if lasts "$fault"; then gone+=("$victim"); fi
   number=$((number + 1))
+done
+# A plug that was not pulled, or not put back, would make the rest say nothing.
+for entry in "${pulls[@]}"; do
+  read -r process fault victim <<<"$entry"
+  wait "$process" || fail "the fault '$fault' of $victim: exit $?: $(<"$work/pull-$victim")"
 done
 expect_complete "$urls"
 jq -r '"end \(.end), \(.time) ms, \(.ledger)", (.agents[] | select(.lost or .reconnects > 0 or .urls_moved > 0) |
