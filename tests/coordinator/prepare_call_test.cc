@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -31,22 +32,29 @@ class PrepareCallTest : public ImageFleetFixture {
     FleetCall call = Call();
     call.limits.write = std::chrono::hours(1);
     call.events.stopped = [this] { return stopped_.load(); };
+    call.events.progress = [this](size_t, const v1::PrepareProgress& progress) {
+      if (progress.message().starts_with("image from agent")) image_is_sent_ = true;
+    };
     return call;
   }
 
-  // The user gives up once `agent` is sent something and takes nothing.
-  void StopWhenStalled(const FakeImageAgent& agent) {
+  // Until `agent` is sent something, and takes nothing.
+  static void WaitUntilStalled(const FakeImageAgent& agent) {
+    WaitFor([&agent] { return agent.stalls(); });
+    // So that what gRPC takes without the agent is full; before, there would be nothing to wait
+    // for.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  static void WaitFor(const std::function<bool()>& done) {
     const auto limit = std::chrono::steady_clock::now() + test::kTestPatience;
-    while (!agent.stalls() && std::chrono::steady_clock::now() < limit) {
+    while (!done() && std::chrono::steady_clock::now() < limit) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    ASSERT_TRUE(agent.stalls());
-    // So that what gRPC takes without the agent is full.
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    stopped_ = true;
+    EXPECT_TRUE(done());
   }
 
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> image_is_sent_{false};
 };
 
 TEST_F(PrepareCallTest, AUserWhoGivesUpDoesNotWaitForAnAgentThatTakesNoFolder) {
@@ -54,7 +62,8 @@ TEST_F(PrepareCallTest, AUserWhoGivesUpDoesNotWaitForAnAgentThatTakesNoFolder) {
   FleetCall call = StoppableCall();
   call.plan.context = std::make_shared<const std::string>(std::string(16 << 20, 'x'));
   auto last = test::RunOn(loop_, PrepareAgent(call, 0, PrepareWish()));
-  StopWhenStalled(agent);
+  WaitUntilStalled(agent);
+  stopped_ = true;
   const bool in_time = test::IsReady(last);
   EXPECT_TRUE(in_time);
   if (!in_time) agent.End();
@@ -66,7 +75,9 @@ TEST_F(PrepareCallTest, AUserWhoGivesUpDoesNotWaitForAnAgentThatTakesNoImage) {
   FakeImageAgent& agent = Add({.takes_nothing = true});
   const FleetCall call = StoppableCall();
   auto prepared = test::RunOn(loop_, PrepareFleet(call));
-  StopWhenStalled(agent);
+  WaitFor([this] { return image_is_sent_.load(); });
+  WaitUntilStalled(agent);
+  stopped_ = true;
   const bool in_time = test::IsReady(prepared);
   EXPECT_TRUE(in_time);
   if (!in_time) agent.End();
@@ -146,9 +157,10 @@ TEST_F(PrepareCallTest, NothingIsLeftOfAnImageWhenTheUserGivesUp) {
   {
     const FleetCall call = StoppableCall();
     auto prepared = test::RunOn(loop_, PrepareFleet(call));
-    StopWhenStalled(agent);
+    WaitFor([this] { return image_is_sent_.load(); });
     EXPECT_EQ(OpenFiles(), 1u) << "on its way";
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "it has no name";
+    stopped_ = true;
     const bool in_time = test::IsReady(prepared);
     EXPECT_TRUE(in_time);
     if (!in_time) agent.End();
