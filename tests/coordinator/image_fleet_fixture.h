@@ -48,7 +48,7 @@ class ImageFleetFixture : public ::testing::Test {
       call.plan.context = std::make_shared<const std::string>("the folder");
     }
     call.folder = folder_.path();
-    call.limits.connect = std::chrono::milliseconds(500);
+    call.limits.connect = std::chrono::seconds(2);
     call.events.progress = [](size_t, const v1::PrepareProgress&) {};
     call.events.stopped = [] { return false; };
     return call;
