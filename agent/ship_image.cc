@@ -10,11 +10,11 @@
 
 #include "agent/container/image_key.h"
 #include "agent/engine_work.h"
+#include "common/async_file.h"
 #include "common/docker/image_archive.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/spawn.h"
-#include "common/temporary_file.h"
 #include "common/utf8.h"
 
 namespace fetchbench::agent {
@@ -46,8 +46,9 @@ absl::StatusOr<ImageKey> CheckShipped(const RunKeeper& keeper, const v1::TargetS
 }
 
 // Gathers an image's archive in a file, and looks through it as it comes.
-Task<absl::StatusOr<TemporaryFile>> ReceiveImage(PrepareStream& stream) {
-  auto file = TemporaryFile::Make(TemporaryFolder(), "an image's archive");
+Task<absl::StatusOr<AsyncFile>> ReceiveImage(PrepareStream& stream) {
+  absl::StatusOr<AsyncFile> file =
+      co_await AsyncFile::Make(TemporaryFolder(), "an image's archive");
   if (!file.ok()) co_return file.status();
   docker::ImageArchiveCheck check;
   std::chrono::seconds patience = kFirstPieceLimit;
@@ -65,7 +66,8 @@ Task<absl::StatusOr<TemporaryFile>> ReceiveImage(PrepareStream& stream) {
           "an image's archive of more than {} GiB is not taken", docker::kMaxImageBytes >> 30));
     }
     if (absl::Status s = check.Feed(piece->image()); !s.ok()) co_return s;
-    if (absl::Status s = file->Append(piece->image()); !s.ok()) co_return s;
+    const absl::Status kept = co_await file->Append(piece->image());
+    if (!kept.ok()) co_return kept;
     patience = kMessageLimit;
   }
   if (absl::Status s = check.End(); !s.ok()) co_return s;
@@ -87,7 +89,7 @@ Task<absl::Status> ReceiveAndLoad(PrepareStream& stream, RunKeeper& keeper,
   v1::PrepareProgress wanted = PrepareWords("waiting for the image of target " + name);
   wanted.set_send_image(true);
   if (absl::Status s = co_await stream.Write(std::move(wanted)); !s.ok()) co_return s;
-  absl::StatusOr<TemporaryFile> file = co_await ReceiveImage(stream);
+  absl::StatusOr<AsyncFile> file = co_await ReceiveImage(stream);
   if (!file.ok()) co_return file.status();
   absl::StatusOr<docker::BodySource> archive = docker::BodyFromFile(file->fd());
   if (!archive.ok()) co_return archive.status();

@@ -20,6 +20,13 @@ absl::StatusOr<TemporaryFile> TemporaryFile::Make(const std::string& folder, std
   return file;
 }
 
+TemporaryFile TemporaryFile::Adopt(Fd fd, std::string what) {
+  TemporaryFile file;
+  file.fd_ = std::move(fd);
+  file.what_ = std::move(what);
+  return file;
+}
+
 absl::Status TemporaryFile::Append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd(), bytes.data(), bytes.size());

@@ -12,11 +12,13 @@
 namespace fetchbench {
 
 // A file without a name: whatever happens, nothing is left of it. Calls may block on the disk. Not
-// thread-safe.
+// thread-safe, but for Reads among each other. See async_file.h for use on a loop.
 class TemporaryFile {
  public:
   // `what` is in it, for error texts ("an image's archive").
   static absl::StatusOr<TemporaryFile> Make(const std::string& folder, std::string what);
+  // Of a file that is open for writing already, and empty.
+  static TemporaryFile Adopt(Fd fd, std::string what);
 
   absl::Status Append(std::string_view bytes);
   // At most `most` bytes from `at` on; empty at the end.

@@ -13,6 +13,7 @@
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/prepare/patient_read.h"
+#include "coordinator/prepare/patient_write.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -69,7 +70,7 @@ Task<> ImageCourier::FetchFromAny() {
 Task<absl::Status> ImageCourier::Fetch(size_t holder, ImageArchive& archive) {
   archive.from = call_.endpoints[holder].shown();
   progress_ = TransferText(archive.from, 0, plan_.bytes());
-  auto file = TemporaryFile::Make(call_.folder, "an image's archive");
+  absl::StatusOr<AsyncFile> file = co_await AsyncFile::Make(call_.folder, "an image's archive");
   if (!file.ok()) co_return file.status();
   archive.file = *std::move(file);
   const auto stub = v1::Agent::NewStub(MakeAgentChannel(call_.endpoints[holder]));
@@ -80,8 +81,9 @@ Task<absl::Status> ImageCourier::Fetch(size_t holder, ImageArchive& archive) {
   v1::ExportImageRequest request;
   *request.mutable_target() = call_.plan.spec;
   request.set_image_id(plan_.id());
-  // A failure is told by the next read.
-  [[maybe_unused]] const absl::Status asked = co_await stream.Write(std::move(request));
+  const absl::Status asked =
+      co_await PatientWrite(stream, std::move(request), call_.events.stopped);
+  if (absl::IsCancelled(asked)) co_return asked;  // other failures are told by the next read
   stream.CloseWrites();
   while (true) {
     const auto piece = co_await PatientRead<v1::ImagePiece>(
@@ -93,7 +95,8 @@ Task<absl::Status> ImageCourier::Fetch(size_t holder, ImageArchive& archive) {
       co_return absl::ResourceExhaustedError(
           fmt::format("its archive has more than {} GiB", docker::kMaxImageBytes >> 30));
     }
-    if (absl::Status s = archive.file.Append(piece->data()); !s.ok()) co_return s;
+    const absl::Status kept = co_await archive.file.Append(piece->data());
+    if (!kept.ok()) co_return kept;
     progress_ = TransferText(archive.from, archive.file.size(), plan_.bytes());
   }
   if (archive.file.size() == 0) co_return absl::InternalError("the agent sent nothing");

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/async_file.h"
 #include "common/net.h"
-#include "common/temporary_file.h"
 #include "coordinator/prepare/image_plan.h"
 #include "coordinator/prepare/prepare_call.h"
 
@@ -17,8 +17,10 @@ namespace fetchbench::coordinator {
 // "image from agent a: 12 of 55 MB"; without an end when `of_bytes` is 0. Pure.
 std::string TransferText(const std::string& from, uint64_t bytes, uint64_t of_bytes);
 
+// At most docker::kMaxImageBytes, in a file without a name: it takes disk as long as somebody holds
+// it, and is gone with the process, however that ends.
 struct ImageArchive {
-  TemporaryFile file;
+  AsyncFile file;
   std::string from;  // the agent that handed it out
 };
 

@@ -1,7 +1,10 @@
 #include "coordinator/prepare/prepare_call.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "common/blocking.h"
@@ -12,6 +15,7 @@
 #include "coordinator/fleet/tls_diagnosis.h"
 #include "coordinator/prepare/image_courier.h"
 #include "coordinator/prepare/patient_read.h"
+#include "coordinator/prepare/patient_write.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -22,43 +26,62 @@ constexpr std::chrono::milliseconds kRetry{200};
 using PrepareStream = ClientStream<v1::PrepareRequest, v1::PrepareProgress>;
 using Last = absl::StatusOr<v1::PrepareProgress>;
 
+// What of an answer is not allowed after that wish; empty: nothing. `sent`: it was sent what it had
+// asked for before.
+std::string_view Breach(const FleetCall& call, const PrepareWish& wish,
+                        const v1::PrepareProgress& answer, bool sent) {
+  const bool asks = answer.send_context() || answer.send_image();
+  if (wish.look) {
+    if (answer.ready()) return "asked which image it has, it said that the target is ready";
+    if (asks) return "asked which image it has, it wanted to be sent something";
+    return "";
+  }
+  if (answer.has_found()) return "told to make the target ready, it said which image it has";
+  if (answer.ready() && !answer.has_facts()) return "it is ready, and does not say with what";
+  if (!asks) return "";
+  if (answer.ready()) return "it is ready, and wants to be sent something";
+  if (answer.send_context() && answer.send_image()) return "it wants both a folder and an image";
+  if (sent) return "it wants to be sent something twice";
+  if (answer.send_image()) {
+    return wish.courier == nullptr ? "it wants an image where there is none to be sent" : "";
+  }
+  const bool has_folder = call.plan.context != nullptr && wish.image_id.empty();
+  return has_folder ? "" : "it wants a folder where there is none to be sent";
+}
+
+// A refusal in the middle of what is sent is told by the next read.
+absl::Status UnlessToldLater(const absl::Status& sent) {
+  return absl::IsUnavailable(sent) ? absl::OkStatus() : sent;
+}
+
 Task<absl::Status> SendContext(PrepareStream& stream, const TargetPlan& plan,
                                const std::function<bool()>& stopped) {
-  if (plan.context == nullptr) {
-    co_return absl::InternalError("the agent asks for a folder where there is none");
-  }
   const std::string& bytes = *plan.context;
   for (size_t begin = 0; begin < bytes.size(); begin += kMaxPieceBytes) {
-    if (stopped()) co_return absl::CancelledError("stopped by the user");
     v1::PrepareRequest piece;
     piece.set_context(bytes.substr(begin, kMaxPieceBytes));
-    const absl::Status sent = co_await stream.Write(std::move(piece));
-    if (!sent.ok()) co_return sent;
+    const absl::Status sent = co_await PatientWrite(stream, std::move(piece), stopped);
+    if (!sent.ok()) co_return UnlessToldLater(sent);
   }
   stream.CloseWrites();
   co_return absl::OkStatus();
 }
 
 Task<absl::Status> SendImage(PrepareStream& stream, const FleetCall& call, size_t index,
-                             ImageCourier* courier) {
-  if (courier == nullptr) {
-    co_return absl::InternalError("the agent asks for an image where there is none");
-  }
-  const auto image = co_await courier->Get(index);
+                             ImageCourier& courier) {
+  const auto image = co_await courier.Get(index);
   if (!image.ok()) co_return image.status();
   uint64_t at = 0;
   while (true) {
-    if (call.events.stopped()) co_return absl::CancelledError("stopped by the user");
     call.Tell(index, TransferText((*image)->from, at, (*image)->file.size()));
-    auto bytes = (*image)->file.Read(at, kMaxPieceBytes);
+    auto bytes = co_await (*image)->file.Read(at, kMaxPieceBytes);
     if (!bytes.ok()) co_return bytes.status();
     if (bytes->empty()) break;
     at += bytes->size();
     v1::PrepareRequest piece;
     piece.set_image(*std::move(bytes));
-    // A refusal in the middle is told by the next read.
-    const absl::Status sent = co_await stream.Write(std::move(piece));
-    if (!sent.ok()) co_return absl::OkStatus();
+    const absl::Status sent = co_await PatientWrite(stream, std::move(piece), call.events.stopped);
+    if (!sent.ok()) co_return UnlessToldLater(sent);
   }
   stream.CloseWrites();
   co_return absl::OkStatus();
@@ -77,12 +100,13 @@ v1::PrepareRequest StartOf(const FleetCall& call, const PrepareWish& wish) {
 // One call. `answered` is set once the agent has said something.
 Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t index, PrepareWish wish,
                        bool& answered) {
-  auto stream =
-      PrepareStream::Start(call.loop, [stub](grpc::ClientContext* context, auto* reactor) {
-        stub->async()->Prepare(context, reactor);
-      });
-  // A failure is told by the next read.
-  [[maybe_unused]] const absl::Status started = co_await stream.Write(StartOf(call, wish));
+  const auto starter = [stub](grpc::ClientContext* context, auto* reactor) {
+    stub->async()->Prepare(context, reactor);
+  };
+  auto stream = PrepareStream::Start(call.loop, starter, {.write_deadline = call.limits.write});
+  const absl::Status started =
+      co_await PatientWrite(stream, StartOf(call, wish), call.events.stopped);
+  if (absl::IsCancelled(started)) co_return started;  // other failures are told by the next read
   bool sent = false;
   while (true) {
     auto message = co_await PatientRead<v1::PrepareProgress>(
@@ -93,6 +117,11 @@ Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t inde
     }
     answered = true;
     BoundPeerMessage(*message);
+    const std::string_view breach = Breach(call, wish, *message, sent);
+    if (!breach.empty()) {
+      co_return absl::InternalError(fmt::format("agent {} does not keep to the protocol: {}",
+                                                call.endpoints[index].shown(), breach));
+    }
     if (!wish.look) call.events.progress(index, *message);
     if (message->ready() || message->has_found()) {
       stream.CloseWrites();
@@ -100,16 +129,15 @@ Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t inde
       auto end = co_await stream.Read(std::chrono::steady_clock::now() + kRetry);
       co_return *std::move(message);
     }
-    if (sent || !(message->send_context() || message->send_image())) continue;
+    if (!message->send_context() && !message->send_image()) continue;
     sent = true;
+    absl::Status passed_on;
     if (message->send_image()) {
-      const absl::Status status = co_await SendImage(stream, call, index, wish.courier);
-      if (!status.ok()) co_return status;
+      passed_on = co_await SendImage(stream, call, index, *wish.courier);
     } else {
-      const absl::Status status = co_await SendContext(stream, call.plan, call.events.stopped);
-      // A refusal in the middle is told by the next read.
-      if (absl::IsCancelled(status) || absl::IsInternal(status)) co_return status;
+      passed_on = co_await SendContext(stream, call.plan, call.events.stopped);
     }
+    if (!passed_on.ok()) co_return passed_on;
   }
 }
 

@@ -22,6 +22,8 @@ struct PrepareLimits {
   std::chrono::milliseconds connect{5'000};
   // Without a word of an agent that is at work. A build's step may say nothing for long.
   std::chrono::milliseconds silence = std::chrono::minutes(20);
+  // For an agent to take a piece of what it is sent.
+  std::chrono::milliseconds write{30'000};
 };
 
 struct PrepareEvents {
@@ -53,7 +55,8 @@ struct PrepareWish {
 
 // One agent, which is waited for when it is only just being started. The last message of a good
 // call: `found` when it was only to look, else `ready`. Unavailable: the agent could not be
-// reached.
+// reached. Cancelled: the user gave up. Internal: the agent does not keep to the protocol; names
+// it.
 Task<absl::StatusOr<v1::PrepareProgress>> PrepareAgent(const FleetCall& call, size_t index,
                                                        PrepareWish wish);
 

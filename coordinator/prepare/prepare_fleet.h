@@ -18,7 +18,9 @@ namespace fetchbench::coordinator {
 struct FleetImage {
   std::string id;
   std::vector<ImageSighting> holders;
-  // Null: none of them was sent it.
+  // Null: none of them was sent it. Else kept on this machine's disk until the run ends, for agents
+  // that come late: those that are at work then hand nothing out. So a run takes up to
+  // docker::kMaxImageBytes for each architecture.
   std::shared_ptr<const ImageArchive> archive;
 };
 

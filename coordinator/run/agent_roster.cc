@@ -11,8 +11,7 @@ AgentRoster::AgentRoster(net::any_io_executor loop, const Clock& clock)
     : loop_(std::move(loop)), clock_(clock), changed_(loop_) {}
 
 void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
-                          const v1::Start& start, AgentSessionLimits limits,
-                          const AgentSession::Release& release, const MakeReady& make_ready,
+                          const v1::Start& start, AgentSessionLimits limits, const AgentCare& care,
                           const std::function<AgentEvents(AgentIndex)>& events_of) {
   std::vector<std::string> names;
   for (const AgentEndpoint& endpoint : endpoints) names.push_back(endpoint.shown());
@@ -20,11 +19,17 @@ void AgentRoster::Connect(const std::vector<AgentEndpoint>& endpoints, std::stri
   for (AgentIndex i = 0; i < endpoints.size(); ++i) {
     sessions_.push_back(
         std::make_shared<AgentSession>(loop_, endpoints[i], start, limits, events_of(i)));
-    sessions_.back()->set_release(release);
-    if (make_ready) {
-      sessions_.back()->set_make_ready([make_ready, i](absl::Status refused, v1::Start& its) {
-        return make_ready(i, std::move(refused), its);
-      });
+    AgentSession& session = *sessions_.back();
+    session.set_release(care.release);
+    if (care.make_ready) {
+      session.set_make_ready(
+          [make_ready = care.make_ready, i](absl::Status refused, v1::Start& its) {
+            return make_ready(i, std::move(refused), its);
+          });
+    }
+    if (care.admit) {
+      session.set_admit(
+          [admit = care.admit, i](v1::Started started) { return admit(i, std::move(started)); });
     }
   }
   for (const auto& session : sessions_) session->Begin();

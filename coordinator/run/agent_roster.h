@@ -15,20 +15,24 @@
 
 namespace fetchbench::coordinator {
 
+// What is done about agents beside feeding them: see AgentSession. Each may be empty.
+struct AgentCare {
+  AgentSession::Release release = {};
+  std::function<Task<absl::Status>(AgentIndex agent, absl::Status refused, v1::Start& start)>
+      make_ready = {};
+  std::function<Task<absl::Status>(AgentIndex agent, v1::Started started)> admit = {};
+};
+
 // The agents of a run, each with its session and its row on the board: who is here, who may come
 // back, and what is said to all of them. On the control loop.
 class AgentRoster {
  public:
   AgentRoster(net::any_io_executor loop, const Clock& clock);
 
-  using MakeReady =
-      std::function<Task<absl::Status>(AgentIndex agent, absl::Status refused, v1::Start& start)>;
-
   // Dials every agent. Each gets `start` and the events that `events_of` makes for it. `boot_id`:
-  // of this host, see AgentBoard. `release` and `make_ready`: see AgentSession; may be empty. Once.
+  // of this host, see AgentBoard. Once.
   void Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
-               const v1::Start& start, AgentSessionLimits limits,
-               const AgentSession::Release& release, const MakeReady& make_ready,
+               const v1::Start& start, AgentSessionLimits limits, const AgentCare& care,
                const std::function<AgentEvents(AgentIndex)>& events_of);
   // Until every agent that is `expected` wants URLs or has failed, `limit` has passed, or
   // `stopped`. At least one started, or stopped: OK.

@@ -25,6 +25,8 @@ constexpr uint64_t kMaxCredit = 1u << 20;
 static_assert(kChunkBytes + kMaxUrlBytes + kChunkUrls * 24 < kMaxRequestBytes);
 // For the agent to end the call after its last word.
 constexpr std::chrono::milliseconds kGoodbyeWait{1000};
+// For an agent that was told to stop to do so; a container has to be removed.
+constexpr std::chrono::milliseconds kSendAwayWait{5000};
 
 v1::CoordinatorMessage LeaseMessage(v1::Lease lease) {
   v1::CoordinatorMessage message;
@@ -258,9 +260,29 @@ Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection>
       }
       co_return message.status();
     }
+    if (message->has_started() && self->admit_) {
+      BoundPeerMessage(*message);
+      const absl::Status admitted = co_await self->admit_(message->started());
+      if (self->ended_) co_return absl::OkStatus();
+      if (!admitted.ok()) co_return co_await SendAway(self, connection, admitted);
+    }
     const absl::Status status = self->Receive(*message);
     if (!status.ok() || self->ended_) co_return status;
   }
+}
+
+// It runs what it must not: it is to be free for other runs.
+Task<absl::Status> AgentSession::SendAway(Self self, std::shared_ptr<Connection> connection,
+                                          absl::Status why) {
+  self->started_here_ = true;  // so nothing is to be made ready
+  self->events_.away(why);
+  self->SendCancel(std::string(why.message()));
+  self->SendFinish();
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kSendAwayWait;
+  // The agent ends the call after its last word.
+  bool goes_on = true;
+  while (goes_on && !self->ended_) goes_on = (co_await connection->stream.Read(deadline)).ok();
+  co_return why;
 }
 
 absl::Status AgentSession::Receive(v1::AgentMessage& message) {

@@ -62,6 +62,11 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   // then. OK: it may be started. Called on the loop.
   using MakeReady = std::function<Task<absl::Status>(absl::Status refused, v1::Start& start)>;
 
+  // The agent runs the target: whether it may in this run, with what it has. An error: it is told
+  // to stop, and that is the end of this session. Nothing else of the stream is looked at before.
+  // Called on the loop.
+  using Admit = std::function<Task<absl::Status>(v1::Started started)>;
+
   AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1::Start start,
                AgentSessionLimits limits, AgentEvents events);
 
@@ -69,6 +74,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   void set_release(Release release) { release_ = std::move(release); }
   // For an agent that is not ready; none: likewise.
   void set_make_ready(MakeReady make_ready) { make_ready_ = std::move(make_ready); }
+  // None: whoever starts is taken.
+  void set_admit(Admit admit) { admit_ = std::move(admit); }
   void Begin();
 
   // URLs that the agent wants and has not been sent.
@@ -113,6 +120,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   absl::Status HandleStarted(const v1::Started& started);
   static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
   static Task<absl::Status> MakeAgentReady(Self self, absl::Status refused);
+  static Task<absl::Status> SendAway(Self self, std::shared_ptr<Connection> connection,
+                                     absl::Status why);
   void End();
   void WakeWriter();
 
@@ -123,6 +132,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   AgentEvents events_;
   Release release_;
   MakeReady make_ready_;
+  Admit admit_;
   int made_ready_ = 0;
   std::unique_ptr<v1::Agent::Stub> stub_;
   std::shared_ptr<Connection> connection_;

@@ -30,6 +30,11 @@ std::map<std::string, std::string> FleetImages::Ids() const {
   return ids;
 }
 
+void FleetImages::Close() {
+  closed_ = true;
+  for (auto& [architecture, image] : images_) image.archive.reset();
+}
+
 Task<absl::Status> FleetImages::MakeReadyAgain(size_t agent, absl::Status refused) {
   // An image that was named, or none at all: there is nothing to send.
   if (call_.plan.context == nullptr || images_.empty()) co_return refused;
@@ -98,7 +103,7 @@ Task<absl::StatusOr<v1::PrepareProgress>> FleetImages::Send(size_t agent, FleetI
   wish.image_id = image.id;
   wish.courier = &courier;
   absl::StatusOr<v1::PrepareProgress> last = co_await PrepareAgent(call_, agent, std::move(wish));
-  image.archive = courier.archive();
+  if (!closed_) image.archive = courier.archive();
   co_return last;
 }
 

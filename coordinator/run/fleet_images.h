@@ -29,8 +29,12 @@ class FleetImages {
   // cannot be started: `refused`, and what came of the attempt.
   Task<absl::Status> MakeReadyAgain(size_t agent, absl::Status refused);
 
-  // Nobody waits for it any more: what is under way ends soon.
-  void Close() { closed_ = true; }
+  // It runs the target. When it refuses again, that is another matter.
+  void Started(size_t agent) { had_it_.erase(agent); }
+
+  // Nobody waits for it any more: what is under way ends soon, and the archives of images that were
+  // kept for agents to come are let go.
+  void Close();
 
  private:
   // `seen`: the image that the agent has.
@@ -40,7 +44,8 @@ class FleetImages {
   FleetCall call_;
   std::map<std::string, FleetImage> images_;
   std::set<std::string> busy_;  // architectures; one agent of each at a time
-  std::set<size_t> had_it_;  // agents that refused, and had the right image when it was looked for
+  // Agents that refused since they last ran it, and had the right image when it was looked for.
+  std::set<size_t> had_it_;
   bool closed_ = false;
 };
 

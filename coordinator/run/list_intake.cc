@@ -94,7 +94,7 @@ Task<absl::Status> ListIntake::Settle() {
   while (!events_.settled(list_.counts)) {
     co_await pause_.WaitUntil(std::chrono::steady_clock::now() + kSettlePoll);
   }
-  co_return events_.loaded(list_.counts);
+  co_return co_await events_.loaded(list_.counts);
 }
 
 Task<absl::Status> ListIntake::Reopen(std::string path, uint64_t urls, uint64_t invalid,

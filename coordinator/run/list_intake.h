@@ -31,7 +31,7 @@ class ListIntake {
     // Whether all of these are committed.
     std::function<bool(const ListCounts& counts)> settled;
     // The list is in the spool, and settled. An error becomes that of the loading.
-    std::function<absl::Status(const ListCounts& counts)> loaded;
+    std::function<Task<absl::Status>(const ListCounts& counts)> loaded;
   };
 
   // `options` and `clock` outlive it.

@@ -43,7 +43,8 @@ RunController::RunController(net::io_context& loop, const RunOptions& options, c
       intake_(loop.get_executor(), options, clock, IntakeEvents()),
       signals_(loop),
       duration_timer_(loop),
-      progress_timer_(loop) {}
+      progress_timer_(loop),
+      note_timer_(loop) {}
 
 ListIntake::Events RunController::IntakeEvents() {
   ListIntake::Events events;
@@ -54,9 +55,7 @@ ListIntake::Events RunController::IntakeEvents() {
   events.settled = [this](const ListCounts& counts) {
     return engine_->committed() >= counts.invalid || engine_->stopping();
   };
-  events.loaded = [this](const ListCounts& counts) {
-    return engine_->stopping() ? absl::OkStatus() : journal_->NoteList(counts.urls, counts.invalid);
-  };
+  events.loaded = [this](const ListCounts& counts) { return NoteList(counts); };
   return events;
 }
 
@@ -65,11 +64,13 @@ Task<> RunController::Run() {
   std::function<void()> end = [this] { EndAtOnce(); };
   net::co_spawn(loop_, signals_.Watch(std::move(stop), std::move(end)), net::detached);
   net::co_spawn(loop_, ShowProgress(), net::detached);
+  net::co_spawn(loop_, NoteDisturbed(), net::detached);
   result_.code = co_await RunSteps();
   over_ = true;
   signals_.Cancel();
   duration_timer_.cancel();
   progress_timer_.cancel();
+  note_timer_.cancel();
 }
 
 Task<ExitCode> RunController::RunSteps() {
@@ -85,7 +86,7 @@ Task<ExitCode> RunController::RunSteps() {
   if (!begun.ok() && engine_) co_return co_await GiveUp(begun);
   if (!begun.ok()) co_return Report(begun);
   absl::Status ready = co_await MakeReady();
-  if (ready.ok() && !engine_->stopping()) ready = Feed();
+  if (ready.ok() && !engine_->stopping()) ready = co_await Feed();
   if (!ready.ok()) {
     const bool cancelled = absl::IsCancelled(ready) || interrupted_;
     engine_->Stop(cancelled ? RunEnd::kInterrupted : RunEnd::kIncomplete,
@@ -204,30 +205,32 @@ Task<absl::Status> RunController::MakeReady() {
 Task<absl::Status> RunController::ConnectAgents() {
   const std::string session = SessionId(identity_.run_id, journal_->state().sessions);
   const v1::Start start = stage_->StartOf(session);
-  AgentSession::Release release;
+  AgentCare care;
   if (journal_->resumed()) {
-    release = [run_id = identity_.run_id, limit = options_.connect_timeout](
-                  const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
+    care.release = [run_id = identity_.run_id, limit = options_.connect_timeout](
+                       const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
   }
-  engine_->Connect(stage_->agents(), BootId(), start, release,
-                   [this](AgentIndex agent, absl::Status refused, v1::Start& its) {
-                     return stage_->MakeReadyAgain(agent, std::move(refused), its);
-                   });
+  care.make_ready = [this](AgentIndex agent, absl::Status refused, v1::Start& its) {
+    return stage_->MakeReadyAgain(agent, std::move(refused), its);
+  };
+  care.admit = [this](AgentIndex agent, v1::Started started) {
+    return Admit(agent, std::move(started));
+  };
+  engine_->Connect(stage_->agents(), BootId(), start, care);
   if (const size_t agents = stage_->agents().size(); agents > 1) {
     display_.Log(ConcurrencyInWords(options_.concurrency, agents));
   }
   const absl::Status connected =
       co_await RunEngine::WaitConnected(engine_, options_.connect_timeout, stage_->reached());
   if (!connected.ok()) co_return connected;
-  co_return WriteRunJson(Parts());
+  co_return co_await WriteRunJson(Parts());
 }
 
-absl::Status RunController::Feed() {
-  const SimulatedWeb* web = stage_->web();
-  const auto pause =
-      journal_->NoteFeeding({stage_->target(), stage_->facts_by_agent(), stage_->image_ids(),
-                             web == nullptr ? "" : web->config.profile_sha256});
-  if (!pause.ok()) return pause.status();
+Task<absl::Status> RunController::Feed() {
+  MadeReady ready = Ready();
+  const absl::StatusOr<Pause> pause = co_await journal_->NoteFeeding(std::move(ready));
+  if (!pause.ok()) co_return pause.status();
+  if (engine_->stopping()) co_return absl::OkStatus();
   if (journal_->resumed()) engine_->AddPause(*pause);
   began_ = clock_.Now();
   feeding_ = true;
@@ -237,7 +240,7 @@ absl::Status RunController::Feed() {
   engine_->Feed(counts.urls, recorded, intake_.remaining(),
                 [this](uint32_t partition) { return intake_.Take(partition); });
   net::co_spawn(loop_, WatchDuration(), net::detached);
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
 void RunController::Interrupt() {
@@ -289,8 +292,6 @@ Task<> RunController::ShowProgress() {
     if (stage_) stage_->PassOnLogs();
     if (!engine_) continue;
     WatchLocalAgent();
-    // A disk that is full is told of by the store.
-    if (journal_ && feeding_) journal_->NoteDisturbed(engine_->Disturbances()).IgnoreError();
     if (options_.meter) options_.meter->Update(*engine_, stage_->preparing(), clock_.Now());
     if (display_.Due(clock_.Now())) display_.Update(Snapshot(), clock_.Now());
   }
@@ -356,9 +357,10 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const Summary summary = Summarise(Parts(), end, std::move(origin));
   if (options_.meter) options_.meter->Ended(*engine_, summary.end);
   LogRunEnds(summary);
-  if (absl::Status s = WriteResults(Parts(), summary); !s.ok()) {
-    spdlog::error("{}", std::string(s.message()));
-    if (end.error.ok()) end.error = s;
+  const absl::Status kept = co_await WriteResults(Parts(), summary);
+  if (!kept.ok()) {
+    spdlog::error("{}", std::string(kept.message()));
+    if (end.error.ok()) end.error = kept;
     store_failed = true;
   }
   display_.Update(Snapshot(), clock_.Now());

@@ -51,11 +51,16 @@ class RunController {
   absl::Status CreateEngine(std::optional<StoredRecords> stored);
   Task<absl::Status> MakeReady();
   Task<absl::Status> ConnectAgents();
-  absl::Status Feed();
+  Task<absl::Status> NoteList(ListCounts counts);
+  Task<absl::Status> Feed();
+  // See AgentCare.
+  Task<absl::Status> Admit(AgentIndex agent, v1::Started started);
+  MadeReady Ready() const;
   Task<ExitCode> RunSteps();
 
   Task<> WatchDuration();
   Task<> ShowProgress();
+  Task<> NoteDisturbed();
   void WatchLocalAgent();
   void Interrupt();
   void StopEngine();  // for the user
@@ -88,6 +93,7 @@ class RunController {
   StopSignals signals_;
   net::steady_timer duration_timer_;
   net::steady_timer progress_timer_;
+  net::steady_timer note_timer_;
   SteadyTime began_;
   int64_t cpu_before_us_ = 0;  // what this process had used when the run began
   bool feeding_ = false;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/blocking.h"
 #include "common/standard_streams.h"
 #include "coordinator/run/run_view.h"
 #include "coordinator/run/take_up_run.h"
@@ -23,6 +24,12 @@ const OriginConfig* ConfigOf(const RunStage& stage) {
 
 const AgentBoard* BoardOf(RunEngine& engine) {
   return engine.connected() ? &engine.board() : nullptr;
+}
+
+Task<absl::Status> WriteFile(const RunFolder& folder, std::string name, std::string text) {
+  const net::any_io_executor loop = co_await net::this_coro::executor;
+  const auto write = [&folder, &name, &text] { return folder.Write(name, text); };
+  co_return co_await RunBlocking(loop, write);
 }
 
 // What earlier sessions add, and how a later one would go on.
@@ -77,19 +84,22 @@ Summary Summarise(const RunParts& parts, const EngineEnd& end,
   return s;
 }
 
-absl::Status WriteRunJson(const RunParts& parts) {
-  return parts.journal.folder().Write(
-      "run.json",
+Task<absl::Status> WriteRunJson(RunParts parts) {
+  co_return co_await WriteFile(
+      parts.journal.folder(), "run.json",
       MakeRunJson(parts.options, parts.identity, ConfigOf(parts.stage), BoardOf(parts.engine),
                   parts.stage.facts(), parts.journal.state().disturbed_earlier));
 }
 
-absl::Status WriteResults(const RunParts& parts, const Summary& summary) {
-  absl::Status status = parts.journal.folder().Write("summary.json", RenderJson(summary));
+Task<absl::Status> WriteResults(RunParts parts, const Summary& summary) {
+  absl::Status status =
+      co_await WriteFile(parts.journal.folder(), "summary.json", RenderJson(summary));
   // Again: what is known of the agents' clocks by now.
-  if (status.ok() && parts.engine.connected()) status = WriteRunJson(parts);
-  if (status.ok()) status = parts.journal.NoteEnd(summary, parts.engine.Disturbances());
-  return status;
+  if (status.ok() && parts.engine.connected()) status = co_await WriteRunJson(parts);
+  if (status.ok()) {
+    status = co_await parts.journal.NoteEnd(summary, parts.engine.Disturbances());
+  }
+  co_return status;
 }
 
 absl::Status PrintSummary(const Summary& summary, ReportFormat format, const TextStyle& style,

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "common/net.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/list_loader.h"
 #include "coordinator/run/run_engine.h"
@@ -32,11 +33,11 @@ int64_t ProcessCpuUs();
 // What the run came to, judged.
 Summary Summarise(const RunParts& parts, const EngineEnd& end, std::optional<OriginSummary> origin);
 
-// run.json, as much as is known by now.
-absl::Status WriteRunJson(const RunParts& parts);
+// run.json, as much as is known by now. The loop goes on while the disk is slow.
+Task<absl::Status> WriteRunJson(RunParts parts);
 
-// The files of a run that is over; the first error.
-absl::Status WriteResults(const RunParts& parts, const Summary& summary);
+// The files of a run that is over; the first error. Likewise.
+Task<absl::Status> WriteResults(RunParts parts, const Summary& summary);
 
 // The summary on standard output. Blocks until its reader has it; `in_a_hurry`, for a second at
 // most, and it is no error then when the reader has not: summary.json has it all.

@@ -82,9 +82,8 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
 }
 
 void RunEngine::Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
-                        const v1::Start& start, const AgentSession::Release& release,
-                        const AgentRoster::MakeReady& make_ready) {
-  roster_.Connect(endpoints, std::move(boot_id), start, options_.session, release, make_ready,
+                        const v1::Start& start, const AgentCare& care) {
+  roster_.Connect(endpoints, std::move(boot_id), start, options_.session, care,
                   [this](AgentIndex i) { return EventsOf(i); });
   for (AgentIndex i = 0; i < roster_.size() && i < known_by_agent_.size(); ++i) {
     roster_.board().Records(i, known_by_agent_[i]);

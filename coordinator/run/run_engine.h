@@ -72,11 +72,10 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   // Records go to `fd` too, as they are committed.
   void PrintRecords(int fd, RecordStream::Style style, TextStyle text_style);
 
-  // Dials every agent. Each gets `start`. `boot_id`: of this host, see AgentBoard. `release` and
-  // `make_ready` (may be empty): see AgentSession. Both outlive the engine's sessions.
+  // Dials every agent. Each gets `start`. `boot_id`: of this host, see AgentBoard. What `care`
+  // refers to outlives the engine's sessions.
   void Connect(const std::vector<AgentEndpoint>& endpoints, std::string boot_id,
-               const v1::Start& start, const AgentSession::Release& release = {},
-               const AgentRoster::MakeReady& make_ready = {});
+               const v1::Start& start, const AgentCare& care = {});
   // Until every agent wants URLs (so that all get their share of a short list) or has failed, or
   // `limit` has passed. Those that are not `expected` are not waited for (empty: all are). At least
   // one started: OK.

@@ -1,8 +1,12 @@
 #include "coordinator/run/run_journal.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+
+#include "common/blocking.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -50,9 +54,8 @@ absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& cloc
   if (IsFile(options.profile)) state.options.profile = Absolute(options.profile);
   if (!options.base_images.empty()) state.options.base_images = Absolute(options.base_images);
   state.sessions = 1;
-  RunJournal journal(std::move(folder), clock, std::move(state));
-  if (absl::Status s = journal.Write(); !s.ok()) return s;
-  return journal;
+  if (absl::Status s = folder.Write(ResumeState::kFileName, ToJson(state)); !s.ok()) return s;
+  return RunJournal(std::move(folder), clock, std::move(state));
 }
 
 absl::StatusOr<RunJournal> RunJournal::GoOn(RunFolder folder, const Clock& clock, ResumeState state,
@@ -62,28 +65,65 @@ absl::StatusOr<RunJournal> RunJournal::GoOn(RunFolder folder, const Clock& clock
   state.down_since_us = down_since_us;
   state.end.clear();
   state.ended_us = 0;
-  RunJournal journal(std::move(folder), clock, std::move(state));
-  if (absl::Status s = journal.Write(); !s.ok()) return s;
-  return journal;
+  if (absl::Status s = folder.Write(ResumeState::kFileName, ToJson(state)); !s.ok()) return s;
+  return RunJournal(std::move(folder), clock, std::move(state));
 }
 
-absl::Status RunJournal::NoteList(uint64_t urls, uint64_t invalid) {
+Task<absl::Status> RunJournal::Write() {
+  const std::string text = ToJson(state_);
+  const net::any_io_executor loop = co_await net::this_coro::executor;
+  const auto turn = std::make_shared<Wakeup>(loop);
+  turns_.push_back(turn);
+  if (turns_.size() > 1) co_await turn->WaitUntil();
+  const auto write = [this, &text] { return folder_.Write(ResumeState::kFileName, text); };
+  absl::Status written = co_await RunBlocking(loop, write);
+  unwritten_ = !written.ok();
+  turns_.pop_front();
+  if (!turns_.empty()) turns_.front()->Notify();
+  co_return written;
+}
+
+Task<absl::Status> RunJournal::NoteList(uint64_t urls, uint64_t invalid) {
   state_.list_loaded = true;
   state_.urls = urls;
   state_.invalid = invalid;
-  return Write();
+  co_return co_await Write();
 }
 
 void RunJournal::NotDownBefore(int64_t wall_us) {
   state_.down_since_us = std::max(state_.down_since_us, wall_us);
 }
 
-absl::StatusOr<Pause> RunJournal::NoteFeeding(const MadeReady& ready) {
-  if (!ready.target.name().empty()) state_.target = ready.target;
-  // Those of agents that were there before and are not now stay.
-  for (const auto& [name, facts] : ready.facts) state_.facts[name] = facts;
-  for (const auto& [architecture, id] : ready.image_ids) state_.image_ids[architecture] = id;
-  if (!ready.profile_sha256.empty()) state_.profile_sha256 = ready.profile_sha256;
+// What is known of agents that were there before and are not now stays. Whether anything is new.
+bool RunJournal::Merge(const MadeReady& ready) {
+  using google::protobuf::util::MessageDifferencer;
+  bool news = false;
+  if (!ready.target.name().empty() && !MessageDifferencer::Equals(state_.target, ready.target)) {
+    state_.target = ready.target;
+    news = true;
+  }
+  for (const auto& [name, facts] : ready.facts) {
+    v1::TargetFacts& known = state_.facts[name];
+    news = news || !MessageDifferencer::Equals(known, facts);
+    known = facts;
+  }
+  for (const auto& [architecture, id] : ready.image_ids) {
+    news = std::exchange(state_.image_ids[architecture], id) != id || news;
+  }
+  if (!ready.profile_sha256.empty()) {
+    news =
+        std::exchange(state_.profile_sha256, ready.profile_sha256) != ready.profile_sha256 || news;
+  }
+  return news;
+}
+
+Task<absl::Status> RunJournal::NoteReady(MadeReady ready) {
+  if (state_.fed_since_us == 0 || !Merge(ready)) co_return absl::OkStatus();
+  co_return co_await Write();
+}
+
+Task<absl::StatusOr<Pause>> RunJournal::NoteFeeding(MadeReady ready) {
+  Merge(ready);
   state_.fed_since_us = clock_->WallUs();
   Pause pause;
   if (resumed()) {
@@ -91,21 +131,21 @@ absl::StatusOr<Pause> RunJournal::NoteFeeding(const MadeReady& ready) {
     state_.pauses.push_back(pause);
     state_.down_since_us = 0;
   }
-  if (absl::Status s = Write(); !s.ok()) return s;
-  return pause;
+  const absl::Status written = co_await Write();
+  if (!written.ok()) co_return written;
+  co_return pause;
 }
 
-absl::Status RunJournal::NoteDisturbed(std::vector<Disturbance> disturbed) {
-  if (disturbed == state_.disturbed || clock_->Now() < disturbed_due_) return absl::OkStatus();
-  disturbed_due_ = clock_->Now() + kDisturbedInterval;
-  std::vector<Disturbance> before = std::exchange(state_.disturbed, std::move(disturbed));
-  absl::Status written = Write();
+Task<absl::Status> RunJournal::NoteDisturbed(std::vector<Disturbance> disturbed) {
   // What is not on disk is still to be noted when it is asked for again.
-  if (!written.ok()) state_.disturbed = std::move(before);
-  return written;
+  const bool news = unwritten_ || disturbed != state_.disturbed;
+  if (!news || clock_->Now() < disturbed_due_) co_return absl::OkStatus();
+  disturbed_due_ = clock_->Now() + kDisturbedInterval;
+  state_.disturbed = std::move(disturbed);
+  co_return co_await Write();
 }
 
-absl::Status RunJournal::NoteEnd(const Summary& summary, std::vector<Disturbance> disturbed) {
+Task<absl::Status> RunJournal::NoteEnd(const Summary& summary, std::vector<Disturbance> disturbed) {
   state_.disturbed = std::move(disturbed);
   state_.end = RunEndName(summary.end);
   state_.ended_us = clock_->WallUs();
@@ -115,9 +155,10 @@ absl::Status RunJournal::NoteEnd(const Summary& summary, std::vector<Disturbance
   }
   state_.duplicates_dropped = summary.ledger.duplicates_dropped;
   state_.requested_again = summary.ledger.requested_again;
-  if (absl::Status s = Write(); !s.ok()) return s;
-  if (summary.end == RunEnd::kComplete) folder_.Remove("urls.spool");
-  return absl::OkStatus();
+  const bool complete = summary.end == RunEnd::kComplete;
+  const absl::Status written = co_await Write();
+  if (written.ok() && complete) folder_.Remove("urls.spool");
+  co_return written;
 }
 
 }  // namespace fetchbench::coordinator

@@ -50,7 +50,8 @@ RunStage::RunStage(net::any_io_executor loop, const RunOptions& options,
       identity_(identity),
       before_(before),
       events_(std::move(events)),
-      agents_(options.agents) {}
+      agents_(options.agents),
+      fleet_facts_(before, !options.image.empty()) {}
 
 Task<absl::Status> RunStage::SetUp() {
   absl::Status status = co_await StartAgents();
@@ -143,7 +144,7 @@ Task<absl::Status> RunStage::Prepare() {
 }
 
 // What was named must be what it was, to the digest. What was built of the same folder is said, and
-// its bases and what it tells of itself are compared (CheckSame).
+// its bases and what it tells of itself are compared (FleetFacts).
 absl::Status RunStage::CheckSameImages(const std::map<std::string, FleetImage>& images) const {
   if (before_ == nullptr) return absl::OkStatus();
   for (const auto& [architecture, image] : images) {
@@ -178,6 +179,12 @@ Task<absl::Status> RunStage::MakeReadyAgain(size_t agent, absl::Status refused, 
   co_return ready;
 }
 
+absl::Status RunStage::Admit(size_t agent, const v1::Started& started) {
+  if (images_) images_->Started(agent);
+  return fleet_facts_.Started(agents_[agent].shown(), started.host().architecture(),
+                              started.target());
+}
+
 absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results) {
   absl::Status failure = absl::OkStatus();
   std::string troubles;
@@ -185,9 +192,9 @@ absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::Target
     const absl::Status& status = results[i].status();
     reached_[i] = !absl::IsUnavailable(status);
     if (status.ok()) {
-      if (absl::Status s = CheckSame(agents_[i].shown(), *results[i]); !s.ok()) return s;
+      const absl::Status same = fleet_facts_.Prepared(agents_[i].shown(), *results[i]);
+      if (!same.ok()) return same;
       if (!facts_) facts_ = *results[i];
-      facts_by_agent_[agents_[i].shown()] = *results[i];
       continue;
     }
     if (results.size() > 1 && !absl::IsCancelled(status)) {
@@ -201,15 +208,6 @@ absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::Target
   if (absl::IsCancelled(failure)) return failure;
   return absl::Status(failure.code(), fmt::format("no agent could make target {} ready: {}",
                                                   options_.target.name, troubles));
-}
-
-absl::Status RunStage::CheckSame(const std::string& agent, const v1::TargetFacts& facts) const {
-  if (before_ == nullptr) return absl::OkStatus();
-  const auto then = before_->facts.find(agent);
-  if (then == before_->facts.end()) return absl::OkStatus();
-  const std::string difference =
-      DifferenceOf(agent, then->second, facts, /*same_image=*/!options_.image.empty());
-  return difference.empty() ? absl::OkStatus() : Changed(difference);
 }
 
 void RunStage::ShowPrepare(size_t agent, const v1::PrepareProgress& progress) {

@@ -12,6 +12,7 @@
 #include "coordinator/cli/options.h"
 #include "coordinator/host/placement.h"
 #include "coordinator/prepare/prepare_fleet.h"
+#include "coordinator/run/fleet_facts.h"
 #include "coordinator/run/fleet_images.h"
 #include "coordinator/run/list_loader.h"
 #include "coordinator/run/resume_state.h"
@@ -66,13 +67,18 @@ class RunStage {
   // An agent refused to start: makes its image that of the others, if that is what it lacks. See
   // AgentSession::MakeReady.
   Task<absl::Status> MakeReadyAgain(size_t agent, absl::Status refused, v1::Start& start);
+  // An agent runs the target. An error: it must not, since it is not what the others run, or what
+  // it ran before; see FleetFacts.
+  absl::Status Admit(size_t agent, const v1::Started& started);
   // By architecture; none: the target runs in no container.
   std::map<std::string, std::string> image_ids() const;
 
   const v1::TargetSpec& target() const { return target_; }
   // Of the first agent that was ready; null before.
   const v1::TargetFacts* facts() const { return facts_ ? &*facts_ : nullptr; }
-  const std::map<std::string, v1::TargetFacts>& facts_by_agent() const { return facts_by_agent_; }
+  const std::map<std::string, v1::TargetFacts>& facts_by_agent() const {
+    return fleet_facts_.by_agent();
+  }
   // Rows of the display before the agents run.
   const std::vector<AgentProgress>& preparing() const { return preparing_; }
 
@@ -84,7 +90,6 @@ class RunStage {
   Task<absl::Status> Prepare();
   absl::Status JudgePrepared(const std::vector<absl::StatusOr<v1::TargetFacts>>& results);
   absl::Status CheckSameImages(const std::map<std::string, FleetImage>& images) const;
-  absl::Status CheckSame(const std::string& agent, const v1::TargetFacts& facts) const;
   void ShowPrepare(size_t agent, const v1::PrepareProgress& progress);
 
   net::any_io_executor loop_;
@@ -104,7 +109,7 @@ class RunStage {
   std::vector<AgentProgress> preparing_;
   std::unique_ptr<FleetImages> images_;
   std::optional<v1::TargetFacts> facts_;
-  std::map<std::string, v1::TargetFacts> facts_by_agent_;
+  FleetFacts fleet_facts_;
 };
 
 }  // namespace fetchbench::coordinator

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,14 +31,17 @@ class FleetImagesTest : public ImageFleetFixture {
     engines_[agent]->image_id = id;
   }
 
-  // All agents are made ready, as at the begin of a run.
+  // All agents are made ready, as at the begin of a run, and are at work then.
   void Prepare(const std::string& image = "") {
     FleetCall call = Call(image);
     FleetPrepared prepared = test::RunOn(loop_, PrepareFleet(call)).get();
     images_ = std::make_unique<FleetImages>(std::move(call), std::move(prepared.images));
+    for (const auto& agent : agents_) agent->SetBusy(true);
   }
 
+  // It came back, or came late, and refused to start: it is not at work.
   absl::Status MakeReadyAgain(size_t agent) {
+    agents_[agent]->SetBusy(false);
     return test::RunOn(loop_, images_->MakeReadyAgain(
                                   agent, absl::FailedPreconditionError("another image")))
         .get();
@@ -62,20 +66,33 @@ TEST_F(FleetImagesTest, AnAgentWhoseImageWasReplacedGetsTheFleetsAgain) {
   EXPECT_THAT(images_->Ids(), ElementsAre(Pair("x86_64", "one")));
 }
 
-TEST_F(FleetImagesTest, AnImageThatNobodyWasSentIsFetchedWhenItIsNeeded) {
+TEST_F(FleetImagesTest, AnImageThatNobodyWasSentIsFetchedFromAHolderThatIsNotAtWork) {
   Add({}, "old");
   Add({}, "old");
   Prepare();
+  agents_[0]->SetBusy(false);
   SetImage(1, "");
   EXPECT_TRUE(MakeReadyAgain(1).ok());
   EXPECT_EQ(agents_[1]->image(), "old");
   EXPECT_EQ(agents_[0]->exports(), 1);
 }
 
+TEST_F(FleetImagesTest, WithEveryHolderAtWorkTheAgentIsLeftOutAndSaysWhy) {
+  Add({}, "old");
+  Add({}, "old");
+  Prepare();
+  SetImage(1, "");
+  const absl::Status left_out = MakeReadyAgain(1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(left_out)) << left_out;
+  EXPECT_THAT(std::string(left_out.message()), HasSubstr("agent a: busy with a run"));
+  EXPECT_EQ(agents_[0]->exports(), 0);
+}
+
 TEST_F(FleetImagesTest, WhatNobodyHandsOutLeavesTheAgentOutAndSaysWhy) {
   Add({.export_breaks_after = 0}, "old");
   Add({}, "old");
   Prepare();
+  agents_[0]->SetBusy(false);
   SetImage(1, "by hand");
   const absl::Status left_out = MakeReadyAgain(1);
   EXPECT_TRUE(absl::IsFailedPrecondition(left_out)) << left_out;
@@ -137,6 +154,26 @@ TEST_F(FleetImagesTest, ARefusalThatIsNotForTheImageStands) {
   EXPECT_TRUE(MakeReadyAgain(1).ok());
   EXPECT_EQ(MakeReadyAgain(1), absl::FailedPreconditionError("another image"));
   EXPECT_EQ(agents_[0]->exports(), 1);
+}
+
+TEST_F(FleetImagesTest, AnAgentThatIsRebootedTwiceIsMadeReadyTwice) {
+  Add({.builds = "one"});
+  Add({});
+  Prepare();
+  // Another agent of its Engine saw to the image each time.
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+  images_->Started(1);
+  EXPECT_TRUE(MakeReadyAgain(1).ok());
+}
+
+TEST_F(FleetImagesTest, AnArchiveIsKeptForThoseToComeUntilTheRunIsOver) {
+  Add({.builds = "one"});
+  Add({});
+  Prepare();
+  EXPECT_EQ(OpenFiles(), 1u);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "it has no name";
+  images_->Close();
+  EXPECT_EQ(OpenFiles(), 0u);
 }
 
 TEST_F(FleetImagesTest, AnImageThatWasNamedIsNotSent) {

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,10 +48,21 @@ class ImageFleetFixture : public ::testing::Test {
       call.plan.context = std::make_shared<const std::string>("the folder");
     }
     call.folder = folder_.path();
-    call.limits.connect = std::chrono::milliseconds(500);
+    call.limits.connect = std::chrono::seconds(2);
     call.events.progress = [](size_t, const v1::PrepareProgress&) {};
     call.events.stopped = [] { return false; };
     return call;
+  }
+
+  // Of this process, in the folder where images on their way are kept; by name or without one.
+  size_t OpenFiles() const {
+    size_t open = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string file = std::filesystem::read_symlink(entry, gone).string();
+      if (file.starts_with(folder_.path() + "/")) ++open;
+    }
+    return open;
   }
 
   const test::TempFolder folder_;

@@ -4,7 +4,10 @@
 
 #include <boost/asio/io_context.hpp>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/run/agent_session.h"
 #include "tests/support/fake_agent.h"
@@ -43,10 +46,18 @@ class MakeReadyTest : public ::testing::Test {
       (*its.mutable_image_ids())["x86_64"] = "sha256:" + std::to_string(calls_);
       return Answer(outcome);
     });
+    if (admit_) {
+      session->set_admit([this](v1::Started started) { return Admit(std::move(started)); });
+    }
     session->Begin();
     loop.run();
   }
   static Task<absl::Status> Answer(absl::Status outcome) { co_return outcome; }
+  Task<absl::Status> Admit(v1::Started started) {
+    ++admissions_;
+    EXPECT_EQ(started.host().hostname(), "fake-host");
+    co_return *admit_;
+  }
 
   static FakeAgentScript Refusing(grpc::StatusCode code, int times) {
     FakeAgentScript script;
@@ -55,6 +66,8 @@ class MakeReadyTest : public ::testing::Test {
     return script;
   }
 
+  std::optional<absl::Status> admit_;
+  int admissions_ = 0;
   int calls_ = 0;
   absl::Status refused_;
   bool started_ = false;
@@ -93,6 +106,25 @@ TEST_F(MakeReadyTest, OneThatDoesNotStayReadyIsGivenUp) {
   EXPECT_FALSE(started_);
   EXPECT_EQ(calls_, kMostMadeReady);
   EXPECT_EQ(failed_.message(), "its image is another one");
+}
+
+TEST_F(MakeReadyTest, AnAgentThatIsAdmittedStarts) {
+  FakeAgent agent(FakeAgentScript{});
+  admit_ = absl::OkStatus();
+  Drive(agent, absl::OkStatus());
+  EXPECT_TRUE(started_) << failed_;
+  EXPECT_EQ(admissions_, 1);
+}
+
+TEST_F(MakeReadyTest, OneThatRunsWhatItMustNotIsToldToStopAndIsOut) {
+  FakeAgent agent(FakeAgentScript{});
+  admit_ = absl::FailedPreconditionError("another version");
+  Drive(agent, absl::OkStatus());
+  EXPECT_FALSE(started_);
+  EXPECT_EQ(failed_, absl::FailedPreconditionError("another version"));
+  EXPECT_TRUE(agent.cancelled()) << "it would be busy until it is given up";
+  EXPECT_EQ(calls_, 0) << "it is no matter of making it ready";
+  EXPECT_EQ(admissions_, 1);
 }
 
 TEST_F(MakeReadyTest, OtherRefusalsAreNotMended) {

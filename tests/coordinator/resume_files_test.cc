@@ -1,4 +1,4 @@
-// What going on with a run reads back from its folder: store, spool, lock and journal.
+// What going on with a run reads back from its folder: store, spool and lock.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
@@ -8,26 +8,21 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <semaphore>
 #include <string>
 
-#include "coordinator/run/run_journal.h"
+#include "coordinator/run/run_folder.h"
 #include "coordinator/run/run_store.h"
 #include "coordinator/run/spool_scan.h"
 #include "coordinator/run/stored_records.h"
-#include "coordinator/run/take_up_run.h"
 #include "tests/coordinator/resume_samples.h"
-#include "tests/support/fake_clock.h"
 #include "tests/support/temp_folder.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
 using fetchbench::test::Answer;
-using fetchbench::test::FakeClock;
 using fetchbench::test::kBegin;
 using fetchbench::test::kSecond;
 using fetchbench::test::TempFolder;
@@ -216,154 +211,6 @@ TEST(RunFolderLockTest, OneCoordinatorAtATime) {
   ASSERT_TRUE(later.ok()) << later.status();
   EXPECT_EQ(later->LastSignOfLife(), kBegin + 5) << "to look is no sign of life";
   EXPECT_TRUE(absl::IsNotFound(RunFolder::Open(folder.path()).status()));
-}
-
-class RunJournalTest : public ::testing::Test {
- protected:
-  RunJournal Begin() {
-    RunOptions options;
-    options.target = *TargetRegistry().Find("native");
-    options.urls = "list.txt";
-    folder_.Write("list.txt", "a\n");
-    auto journal = RunJournal::Begin(*RunFolder::Create(folder_.path(), "run"), clock_,
-                                     {"run", folder_.File("run"), 0, "list.txt"}, options);
-    EXPECT_TRUE(journal.ok()) << journal.status();
-    return *std::move(journal);
-  }
-
-  absl::StatusOr<TakenUpRun> TakeUp(const ResumeOptions& given = {}) {
-    ResumeOptions options = given;
-    options.run = folder_.File("run");
-    return TakeUpRun(options, TargetRegistry());
-  }
-
-  RunJournal GoOn() {
-    auto taken = TakeUp();
-    EXPECT_TRUE(taken.ok()) << taken.status();
-    return *RunJournal::GoOn(std::move(taken->folder), clock_, taken->state, taken->down_since_us);
-  }
-
-  void MakeFiles() {
-    folder_.Write("run/urls.spool", "x");
-    folder_.Write("run/records.db", "x");
-  }
-
-  // What NoteFeeding gives, as lengths in seconds.
-  static double Feed(RunJournal& journal) {
-    const auto pause = journal.NoteFeeding({});
-    EXPECT_TRUE(pause.ok()) << pause.status();
-    return static_cast<double>(pause->Length()) / kSecond;
-  }
-
-  void Pass(int seconds) { clock_.Advance(std::chrono::seconds(seconds)); }
-
-  const TempFolder folder_;
-  FakeClock clock_;
-};
-
-TEST_F(RunJournalTest, APauseLastsFromTheLastSignOfLifeUntilUrlsFlowAgain) {
-  {
-    RunJournal first = Begin();
-    ASSERT_TRUE(first.NoteList(5, 0).ok());
-    EXPECT_EQ(Feed(first), 0);
-    MakeFiles();
-    Pass(10);
-    first.SignOfLife();
-  }
-  Pass(30);
-  {
-    // Killed before it had begun to feed: the pause goes on.
-    RunJournal second = GoOn();
-    Pass(5);
-    second.SignOfLife();
-  }
-  Pass(15);
-  RunJournal third = GoOn();
-  EXPECT_EQ(third.state().sessions, 3u);
-  EXPECT_EQ(third.state().fed_us, 10 * kSecond);
-  EXPECT_EQ(Feed(third), 50);
-  EXPECT_EQ(Pauses(third.state().pauses).Total(), 50 * kSecond);
-}
-
-TEST_F(RunJournalTest, AFetchThatEndedLaterShowsThatItWasNotDownYet) {
-  {
-    RunJournal first = Begin();
-    ASSERT_TRUE(first.NoteList(5, 0).ok());
-    Feed(first);
-    MakeFiles();
-    first.SignOfLife();
-  }
-  Pass(30);
-  RunJournal second = GoOn();
-  second.NotDownBefore(second.state().down_since_us + 10 * kSecond);
-  EXPECT_EQ(Feed(second), 20);
-}
-
-TEST_F(RunJournalTest, AgentsThatWereDisturbedAreNotedAgainWhenTheDiskFailed) {
-  RunJournal journal = Begin();
-  ASSERT_TRUE(journal.NoteList(5, 0).ok());
-  Feed(journal);
-  const std::vector<Disturbance> lost{{"a", true, 0, 7, "gone"}};
-  const std::filesystem::path folder = journal.folder().path();
-  const std::filesystem::path away = folder.string() + ".away";
-  std::filesystem::rename(folder, away);
-  EXPECT_FALSE(journal.NoteDisturbed(lost).ok());
-  std::filesystem::rename(away, folder);
-  Pass(1);
-  ASSERT_TRUE(journal.NoteDisturbed(lost).ok());
-  EXPECT_EQ(journal.state().disturbed, lost);
-  std::ifstream file(folder / "resume.json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_THAT(text, HasSubstr("gone"));
-}
-
-TEST_F(RunJournalTest, AgentsThatWereDisturbedAreSummedUpOverAllSessions) {
-  {
-    RunJournal first = Begin();
-    ASSERT_TRUE(first.NoteList(5, 0).ok());
-    Feed(first);
-    MakeFiles();
-    ASSERT_TRUE(first.NoteDisturbed({{"a", false, 1, 0, "broken"}}).ok());
-    // Soon after the last one: later. It is asked for again and again.
-    const std::vector<Disturbance> now{{"a", true, 1, 7, "gone"}, {"b", false, 2, 0, ""}};
-    ASSERT_TRUE(first.NoteDisturbed(now).ok());
-    EXPECT_EQ(first.state().disturbed.size(), 1u);
-    Pass(1);
-    ASSERT_TRUE(first.NoteDisturbed(now).ok());
-    EXPECT_EQ(first.state().disturbed, now);
-  }
-  {
-    RunJournal second = GoOn();
-    EXPECT_TRUE(second.state().disturbed.empty());
-    Summary interrupted;
-    interrupted.end = RunEnd::kInterrupted;
-    ASSERT_TRUE(second.NoteEnd(interrupted, {{"b", true, 0, 5, "no answer"}}).ok());
-  }
-  const RunJournal third = GoOn();
-  EXPECT_EQ(third.state().disturbed_earlier,
-            (std::vector<Disturbance>{{"a", true, 1, 7, "gone"}, {"b", true, 2, 5, "no answer"}}));
-}
-
-TEST_F(RunJournalTest, ACompleteRunLosesItsListAndIsRefused) {
-  {
-    RunJournal journal = Begin();
-    ASSERT_TRUE(journal.NoteList(5, 0).ok());
-    MakeFiles();
-    Summary summary;
-    ASSERT_TRUE(journal.NoteEnd(summary, {}).ok());
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder_.File("run/urls.spool")));
-  const auto refused = TakeUp();
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("complete"));
-}
-
-TEST_F(RunJournalTest, ARunWhoseListWasNotReadBeginsAnewFromItsFile) {
-  { const RunJournal journal = Begin(); }
-  const auto taken = TakeUp();
-  ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_FALSE(taken->state.list_loaded);
-  EXPECT_TRUE(std::filesystem::path(taken->state.options.urls).is_absolute());
 }
 
 }  // namespace

@@ -9,11 +9,20 @@
 namespace fetchbench::test {
 namespace {
 
+using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class FleetResumeTest : public ResumeFixture {
  protected:
   std::string Addresses() const { return AgentAddress(0) + "," + AgentAddress(1); }
+  std::string Journal() const { return folder_.Read(Latest("resume.json")); }
+  bool WaitForJournal(const std::string& text) const {
+    for (int i = 0; i < 1000 && Journal().find(text) == std::string::npos; ++i) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return Journal().find(text) != std::string::npos;
+  }
 };
 
 TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
@@ -41,6 +50,29 @@ TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
   EXPECT_GT(std::stoi(Ask(of_b)), before) << "it came back, and got nothing to do";
   EXPECT_EQ(Counts(), undisturbed);
   ExpectBalanced();
+}
+
+TEST_F(FleetResumeTest, AnAgentThatCameLateIsComparedWithWhatItWas) {
+  const auto one = StartAgentAt(0);
+  auto run =
+      Begin(Mixed(3000), {"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
+                          "--concurrency", "2", "--format", "plain", "--connect-timeout", "1"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  // So that the run is not over before the other one comes.
+  one->Signal(SIGSTOP);
+  const auto two = StartAgentAt(1);
+  ASSERT_TRUE(WaitForJournal("\"two\":")) << Journal();
+  run->Signal(SIGKILL);
+  run->WaitForExit();
+  one->Signal(SIGCONT);
+  // As if it had been built with another TLS library then.
+  std::string journal = Journal();
+  const size_t library = journal.find("OpenSSL", journal.find("\"two\":"));
+  ASSERT_NE(library, std::string::npos) << journal;
+  folder_.Write(Latest("resume.json"), journal.replace(library, 7, "OtherSL"));
+  const auto refused = Resume();
+  EXPECT_NE(exit_, 0);
+  EXPECT_THAT(refused->error(), AllOf(HasSubstr("on two: "), HasSubstr("OtherSL")));
 }
 
 TEST_F(FleetResumeTest, WithAllAgentsGoneTheRunWaitsSaysSoAndGoesOn) {
