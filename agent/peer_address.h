@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace fetchbench::agent {
 
@@ -15,7 +15,10 @@ struct PeerAddress {
   std::array<uint8_t, 16> ip{};
   uint16_t port = 0;
 
-  auto operator<=>(const PeerAddress&) const = default;
+  bool operator==(const PeerAddress&) const = default;
+  bool operator<(const PeerAddress& other) const {
+    return std::tie(ip, port) < std::tie(other.ip, other.port);
+  }
 
   // Whom it belongs to, as far as an address tells: all of IPv4, and the first 64 bits of IPv6, of
   // which whoever has one has all. Without a port.

@@ -49,7 +49,7 @@ TEST_F(AgentCrowdTest, SilentConnectionsWithoutEndKeepNoCoordinatorOut) {
   }
   stub_ = MakeStub();
   EXPECT_THAT(Run("", 50).records, SizeIs(50));
-  AwaitMetric("fetchbench_agent_connections_ended_total", kMaxConnections / 2);
+  AwaitMetric("fetchbench_agent_connections_ended_total", 100);
   EXPECT_LE(Metric("fetchbench_agent_connections"), kMaxConnections);
   EXPECT_EQ(Metric("fetchbench_agent_connections_refused_total"), 0);
 }
