@@ -53,6 +53,7 @@ struct CreditPolicy {
   static constexpr uint32_t kLeastBuffer = 64;
   static constexpr uint32_t kMostBuffer = 65'536;
   static constexpr uint32_t kMostFedAhead = 16'384;
+  static constexpr uint64_t kByteSteps = 16;  // each is longer than any URL
 
   uint32_t concurrency = 1;
   uint64_t max_bytes = 0;  // of the URLs held in all; 0: not bounded
@@ -75,11 +76,13 @@ struct CreditPolicy {
     return static_cast<uint32_t>(window - used);
   }
 
-  // The same in bytes. `outstanding` is below 0 when more came than was granted.
+  // The same in bytes, in smaller steps: what waits for one is missing in flight, as there is no
+  // buffer beside it. `outstanding` is below 0 when more came than was granted.
   uint64_t GrantBytes(uint64_t held, int64_t outstanding) const {
     const int64_t room = RoomFor(held, outstanding);
-    return room <= 0 || static_cast<uint64_t>(room) * 4 < max_bytes ? 0
-                                                                    : static_cast<uint64_t>(room);
+    return room <= 0 || static_cast<uint64_t>(room) * kByteSteps < max_bytes
+               ? 0
+               : static_cast<uint64_t>(room);
   }
 
  private:

@@ -31,7 +31,8 @@ absl::Status MemoryTroubles::CheckRun(const std::string& run_id) const {
   if (drops_ < kMostDrops || last_drop_->dropped_run_id() != run_id) return absl::OkStatus();
   return absl::ResourceExhaustedError(fmt::format(
       "run {} was dropped {} times because this agent had too much memory, {} MiB the last time; "
-      "its limit is {} MiB (--memory-limit): start the agent with a higher one, or run with a lower "
+      "its limit is {} MiB (--memory-limit): start the agent with a higher one, or run with a "
+      "lower "
       "--concurrency",
       run_id, drops_, last_drop_->memory_bytes() >> 20, last_drop_->limit_bytes() >> 20));
 }

@@ -13,8 +13,8 @@ namespace fetchbench::agent {
 // begun once more for it. Pure; one thread. Times are UTC in microseconds.
 class MemoryTroubles {
  public:
-  // So often a run may be dropped: the first time may have been others' fault, whose connections had
-  // taken the memory before.
+  // So often a run may be dropped: the first time may have been others' fault, whose connections
+  // had taken the memory before.
   static constexpr int kMostDrops = 2;
 
   // Everybody was hung up on.

@@ -101,7 +101,8 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   app.add_option(
          "--memory-limit", memory_mib,
          "MiB of memory of this daemon, targets aside, above which it hangs up on everybody "
-         "who is connected [512, or half of what it may have if that is less]")
+         "who is connected; URLs that it is lent take a quarter of it [512, or half of what it may "
+         "have if that is less]")
       ->check(Mib(kLeastMemoryMib, kMostMemoryMib));
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");

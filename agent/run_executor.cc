@@ -143,18 +143,21 @@ CreditGrant RunExecutor::TakeCredit() {
 
 // The figures of such a run are not those of the concurrency that was asked for.
 void RunExecutor::TellOfBound() {
-  const bool full = credit_.GrantBytes(book_.held_bytes(), 0) == 0;
-  if (!full || book_.held() >= settings_.concurrency || std::exchange(bound_told_, true)) return;
+  if (bound_told_ || credit_.GrantBytes(book_.held_bytes(), 0) > 0) return;
+  // Of such URLs as are held, which is something: there is no room.
+  const uint64_t room = book_.held() * credit_.max_bytes / book_.held_bytes();
+  if (room >= settings_.concurrency) return;
+  bound_told_ = true;
   LogEvent(spdlog::level::warn, "urls_bound",
            {{"run", settings_.run_id},
-            {"held_urls", book_.held()},
-            {"held_bytes", book_.held_bytes()},
+            {"room_urls", room},
+            {"room_bytes", credit_.max_bytes},
             {"limit_bytes", settings_.memory_limit_bytes}},
-           fmt::format("run {}: its URLs are so long that this agent takes {} at a time, fewer "
-                       "than the concurrency of {}: they may come to {} MiB, which is a quarter "
-                       "of --memory-limit, and {} MiB at most",
-                       settings_.run_id, book_.held(), settings_.concurrency,
-                       credit_.max_bytes >> 20, kMaxHeldBytes >> 20));
+           fmt::format("run {}: its URLs are so long that this agent takes about {} at a time, "
+                       "fewer than the concurrency of {}: they may come to {} MiB, which is a "
+                       "quarter of --memory-limit, and {} MiB at most",
+                       settings_.run_id, room, settings_.concurrency, credit_.max_bytes >> 20,
+                       kMaxHeldBytes >> 20));
 }
 
 void RunExecutor::FeedTarget() {

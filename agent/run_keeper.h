@@ -26,7 +26,7 @@ class RunKeeper {
   RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop);
 
   struct Opened {
-    std::shared_ptr<ActiveRun> run;         // to attach to, or
+    std::shared_ptr<ActiveRun> run;  // to attach to, or
     // All that is left of a run whose end was not delivered, or the end of one that is not begun.
     std::optional<v1::AgentMessage> final;
     bool resumed = false;

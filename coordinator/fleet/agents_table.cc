@@ -231,8 +231,7 @@ std::string AgentsText(const std::vector<AgentEndpoint>& endpoints,
     states.push_back(Painted(c, described[i], Paint(style.colour)));
     rows.push_back(std::move(c));
   }
-  const std::string sums =
-      Sums(described) + "\n" + MemoryTroubles(endpoints, described, style);
+  const std::string sums = Sums(described) + "\n" + MemoryTroubles(endpoints, described, style);
   const BoxTable wide = WideTable(rows, states);
   if (wide.Width() <= style.width) return Join(wide.Lines(style.utf8)) + sums;
   const BoxTable state = StateTable(rows, states, style);

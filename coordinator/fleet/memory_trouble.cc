@@ -11,11 +11,11 @@ std::string MemoryTroubleText(const v1::MemoryTrouble& trouble) {
   constexpr size_t kSeconds = 19;
   std::string at;
   AppendRfc3339(at, trouble.at_us());
-  return fmt::format("hung up on everybody{} at {}Z: it had {} MiB of memory, its limit is {} MiB "
-                     "(--memory-limit)",
-                     trouble.dropped_run_id().empty() ? "" : " and dropped its run",
-                     at.substr(0, kSeconds), trouble.memory_bytes() >> 20,
-                     trouble.limit_bytes() >> 20);
+  return fmt::format(
+      "hung up on everybody{} at {}Z: it had {} MiB of memory, its limit is {} MiB "
+      "(--memory-limit)",
+      trouble.dropped_run_id().empty() ? "" : " and dropped its run", at.substr(0, kSeconds),
+      trouble.memory_bytes() >> 20, trouble.limit_bytes() >> 20);
 }
 
 }  // namespace fetchbench::coordinator

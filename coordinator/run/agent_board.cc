@@ -35,8 +35,8 @@ AgentBoard::AgentBoard(const std::vector<std::string>& names, std::string boot_i
 bool AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t wall_us) {
   Agent& a = agents_[agent];
   const v1::MemoryTrouble& trouble = started.memory_trouble();
-  const bool hung_up = a.started && trouble.at_us() != 0 &&
-                       trouble.at_us() != a.started->memory_trouble().at_us();
+  const bool hung_up =
+      a.started && trouble.at_us() != 0 && trouble.at_us() != a.started->memory_trouble().at_us();
   if (hung_up) a.summary.trouble = MemoryTroubleText(trouble);
   if (a.started) ++a.summary.reconnects;
   if (a.started && !started.resumed()) {

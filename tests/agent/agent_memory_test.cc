@@ -36,10 +36,10 @@ using test::MakeUrls;
 using test::RunResult;
 using test::RunStream;
 using testing::ChildProgram;
+using ::testing::HasSubstr;
 using testing::LookPace;
 using testing::RawHttp2;
 using testing::SendEndlessHeaders;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr size_t kMiB = size_t{1} << 20;

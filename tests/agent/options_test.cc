@@ -27,8 +27,8 @@ TEST(AgentOptionsTest, SizesAreMebibytes) {
 
 // As C reads numbers, 0100 is 64.
 TEST(AgentOptionsTest, ASizeThatIsNoDecimalNumberWithinBoundsIsRefusedAndSaysWhatWouldBe) {
-  for (const char* mib : {"0100", "0x100", "0b1000000", "0", "00", "-64", "+64", "63", "64.5", "64M",
-                          "1e3", " 64", "1048577", "99999999999999999999", "much"}) {
+  for (const char* mib : {"0100", "0x100", "0b1000000", "0", "00", "-64", "+64", "63", "64.5",
+                          "64M", "1e3", " 64", "1048577", "99999999999999999999", "much"}) {
     for (const char* option : {"--memory-limit=", "--build-memory="}) {
       if (option == std::string("--build-memory=") && mib == std::string("63")) continue;
       const std::string argument = std::string(option) + mib;

@@ -1,5 +1,3 @@
-#include "agent/run_executor.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/record_codec.h"
-#include "tests/support/fake_clock.h"
+#include "tests/agent/run_executor_fixture.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -20,96 +17,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-// Remembers what it was told; a test answers for it.
-class FakeTarget final : public TargetProcess {
- public:
-  Task<absl::Status> Start(TargetCommand /*command*/, TargetSink& /*sink*/) override {
-    co_return absl::OkStatus();
-  }
-  void Feed(std::string bytes) override { fed += bytes; }
-  bool writable() const override { return room && !input_closed; }
-  void CloseInput() override { input_closed = true; }
-  void Terminate() override { ++terminated; }
-  void Kill() override { ++killed; }
-  TargetUsage Usage() override { return {}; }
-  std::string CostBasis() const override { return {}; }
-
-  std::string fed;
-  bool room = true;
-  bool input_closed = false;
-  int terminated = 0;
-  int killed = 0;
-};
-
-std::string Line(const std::string& url) {
-  return url + ",200,2023-11-14T22:13:20.123456Z,12.5,77\n";
-}
-
-RunSettings Settings() {
-  RunSettings settings;
-  settings.target_name = "fake";
-  settings.concurrency = 2;
-  return settings;
-}
-
-class RunExecutorTest : public ::testing::Test {
- protected:
-  void SetUp() override { Make(Settings()); }
-
-  void Make(RunSettings settings) {
-    executor_ = std::make_unique<RunExecutor>(settings, target_, clock_, [] {});
-    executor_->Attach(settings.last_committed_seq);
-  }
-
-  void Lend(uint64_t lease_id, uint64_t first, const std::vector<std::string>& urls) {
-    v1::Lease lease;
-    lease.set_lease_id(lease_id);
-    for (size_t i = 0; i < urls.size(); ++i) {
-      lease.add_index_delta(i == 0 ? static_cast<int64_t>(first) : 1);
-      lease.add_url(urls[i]);
-    }
-    executor_->AddLease(std::move(lease));
-  }
-
-  void Exit(int code, const std::string& words = "") {
-    TargetExit exit;
-    exit.code = code;
-    exit.stderr_tail = words;
-    executor_->OnExit(exit);
-  }
-
-  // Lets time pass in ticks, so that everything that is due happens.
-  void Pass(milliseconds time) {
-    for (milliseconds t{0}; t < time; t += milliseconds(25)) {
-      clock_.Advance(milliseconds(25));
-      executor_->Tick();
-    }
-  }
-
-  // Takes and acknowledges every batch that is ready.
-  void Commit() {
-    Pass(milliseconds(125));
-    while (const v1::Batch* batch = executor_->NextBatch()) {
-      const auto records = DecodeRecords(batch->records());
-      ASSERT_TRUE(records.ok()) << records.status();
-      for (const Record& r : *records)
-        EXPECT_TRUE(records_.try_emplace(r.index, r).second) << r.index;
-      executor_->Ack(batch->seq());
-    }
-  }
-
-  v1::Progress Progress() {
-    v1::Progress progress;
-    executor_->FillProgress(progress);
-    return progress;
-  }
-
-  test::FakeClock clock_;
-  FakeTarget target_;
-  std::unique_ptr<RunExecutor> executor_;
-  std::map<uint64_t, Record> records_;
-};
 
 TEST_F(RunExecutorTest, LeaseToRecordToFinished) {
   EXPECT_GT(executor_->TakeCredit().urls, 2);
@@ -311,61 +218,6 @@ TEST_F(RunExecutorTest, ReconnectSendsAgainAndGrantsAnew) {
   EXPECT_EQ(executor_->TakeCredit().urls, credit - 1) << "one URL is open";
   executor_->Ack(2);
   EXPECT_THAT(executor_->HeldLeases(), ElementsAre(2));
-}
-
-// 64 MiB: a quarter of it may be URLs, whatever the window has room for.
-class LongUrlsTest : public RunExecutorTest {
- protected:
-  static constexpr uint64_t kShare = 16 << 20;
-
-  void SetUp() override {
-    RunSettings settings = Settings();
-    settings.concurrency = 1'000;
-    settings.memory_limit_bytes = uint64_t{64} << 20;
-    Make(settings);
-  }
-  // As many as that many bytes have room for; how many they are.
-  int LendWithin(uint64_t bytes) {
-    int n = 0;
-    for (; bytes >= UrlCost(Url(n).size()); ++n) {
-      bytes -= UrlCost(Url(n).size());
-      Lend(static_cast<uint64_t>(n) + 1, static_cast<uint64_t>(n), {Url(n)});
-    }
-    return n;
-  }
-  static std::string Url(int n) { return fmt::format("http://a/{:06}", n) + std::string(60'000, 'x'); }
-};
-
-TEST_F(LongUrlsTest, NoMoreIsGrantedThanAShareOfTheMemoryLimit) {
-  const CreditGrant first = executor_->TakeCredit();
-  EXPECT_EQ(first.urls, 2'000);
-  EXPECT_EQ(first.bytes, kShare);
-  const int lent = LendWithin(first.bytes);
-  EXPECT_LT(lent, 300);
-  EXPECT_EQ(executor_->TakeCredit().bytes, 0) << "all of it is held";
-  for (int i = 0; i < lent / 2; ++i) executor_->OnOutput(Line(Url(i)));
-  EXPECT_NEAR(static_cast<double>(executor_->TakeCredit().bytes), kShare / 2.0, 100'000);
-  EXPECT_EQ(executor_->TakeCredit().bytes, 0) << "granted once";
-}
-
-// A coordinator lends an agent that holds nothing a URL longer than what is left of its credit.
-TEST_F(LongUrlsTest, AUrlBeyondTheGrantIsTakenAndCounted) {
-  const int lent = LendWithin(executor_->TakeCredit().bytes);
-  Lend(9'999, 9'999, {Url(9'999)});
-  EXPECT_EQ(executor_->TakeCredit().bytes, 0);
-  for (int i = 0; i < lent; ++i) executor_->OnOutput(Line(Url(i)));
-  const uint64_t held = UrlCost(Url(9'999).size());
-  const uint64_t granted = executor_->TakeCredit().bytes;
-  // What was left of the first grant and what came beyond it are one sum.
-  EXPECT_EQ(granted, lent * held);
-}
-
-TEST_F(LongUrlsTest, UrlsAloneAreNotGrantedOnANewStream) {
-  LendWithin(executor_->TakeCredit().bytes);
-  executor_->Attach(0);
-  const CreditGrant grant = executor_->TakeCredit();
-  EXPECT_EQ(grant.bytes, 0);
-  EXPECT_EQ(grant.urls, 0) << "or they would be without a bound in bytes";
 }
 
 TEST_F(RunExecutorTest, ProtocolErrorsFailTheRunAndNotTheAgent) {

@@ -183,8 +183,9 @@ class LeaseBytesTest : public LeaseBookTest {
   // One long URL each, by MemorySpool.
   void Make(std::vector<std::vector<uint64_t>> partitions, uint32_t agents) {
     spool_ = std::make_unique<MemorySpool>(std::move(partitions), 4, std::string(60'000, 'x'));
-    book_ = std::make_unique<LeaseBook>(spool_->total(), 0, spool_->remaining(), agents,
-                                        seconds(10), [this](uint32_t p) { return spool_->Take(p); });
+    book_ =
+        std::make_unique<LeaseBook>(spool_->total(), 0, spool_->remaining(), agents, seconds(10),
+                                    [this](uint32_t p) { return spool_->Take(p); });
   }
   static constexpr int64_t kOne = 60'000 + kUrlCostBytes + sizeof("https://p0.example/0") - 1;
 };

@@ -1,6 +1,4 @@
-// The engine with scripted agents on real gRPC servers, a real spool in memory and a real store.
-
-#include "coordinator/run/run_engine.h"
+// Runs of the engine that end, and those that agents disturb.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
@@ -16,9 +14,7 @@
 #include "common/clock.h"
 #include "common/record_codec.h"
 #include "coordinator/fleet/peer_text.h"
-#include "tests/coordinator/memory_spool.h"
-#include "tests/support/fake_agent.h"
-#include "tests/support/temp_folder.h"
+#include "tests/coordinator/run_engine_fixture.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -28,96 +24,7 @@ using fetchbench::test::FakeAgentScript;
 using fetchbench::test::TempFolder;
 using std::chrono::milliseconds;
 using test::MemorySpool;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-struct Result {
-  absl::Status connected;
-  EngineEnd end;
-  absl::Status closed;
-  LeaseCounts counts;
-  uint64_t committed = 0;
-  std::vector<AgentSummary> agents;
-};
-
-class RunEngineTest : public ::testing::Test {
- protected:
-  FakeAgent& Add(FakeAgentScript script = {}) {
-    agents_.push_back(std::make_unique<FakeAgent>(std::move(script)));
-    return *agents_.back();
-  }
-
-  // Runs `urls` URLs over the agents added; `during` may act on the engine after it began to feed.
-  Result Run(uint64_t urls, const std::function<void(RunEngine&)>& during = {}) {
-    std::vector<std::vector<uint64_t>> partitions(50);
-    for (uint64_t i = 0; i < urls; ++i) partitions[i % partitions.size()].push_back(i);
-    spool_ = std::make_unique<MemorySpool>(std::move(partitions), 16);
-    Result result;
-    net::io_context loop(1);
-    net::co_spawn(loop, Drive(loop, result, urls, during), [](std::exception_ptr e) {
-      if (e) std::rethrow_exception(e);
-    });
-    loop.run();
-    return result;
-  }
-
-  Task<> Drive(net::io_context& loop, Result& result, uint64_t urls,
-               const std::function<void(RunEngine&)>& during) {
-    auto created =
-        RunEngine::Create(loop.get_executor(), clock_, options_, folder_.File("records.db"));
-    EXPECT_TRUE(created.ok()) << created.status();
-    const std::shared_ptr<RunEngine> engine = *created;
-    std::vector<std::string> addresses;
-    for (const auto& agent : agents_) addresses.push_back(agent->address());
-    addresses.insert(addresses.end(), further_addresses_.begin(), further_addresses_.end());
-    v1::Start start;
-    start.set_run_id("run");
-    start.mutable_options()->set_concurrency(10);
-    std::vector<AgentEndpoint> agents;
-    for (const std::string& address : addresses) agents.push_back({.address = address, .name = ""});
-    engine->Connect(agents, "boot", start);
-    result.connected = co_await RunEngine::WaitConnected(engine, milliseconds(1500));
-    if (result.connected.ok()) {
-      engine->Feed(urls, 0, spool_->remaining(), [this](uint32_t p) { return spool_->Take(p); });
-      if (during) during(*engine);
-    } else {
-      engine->Stop(RunEnd::kIncomplete, std::string(result.connected.message()));
-    }
-    result.end = co_await RunEngine::WaitEnd(engine);
-    result.closed = co_await RunEngine::CloseStore(engine, true);
-    result.counts = engine->counts().value_or(LeaseCounts());
-    result.committed = engine->committed();
-    result.agents = engine->board().Summaries();
-  }
-
-  int64_t Rows() {
-    SQLite::Database db(folder_.File("records.db"), SQLite::OPEN_READONLY);
-    return db.execAndGet("SELECT count(*) FROM record").getInt64();
-  }
-
-  void ExpectComplete(const Result& result, uint64_t urls) {
-    EXPECT_TRUE(result.connected.ok()) << result.connected;
-    EXPECT_EQ(result.end.end, RunEnd::kComplete) << result.end.reason;
-    EXPECT_TRUE(result.closed.ok()) << result.closed;
-    EXPECT_EQ(result.counts.recorded, urls);
-    EXPECT_EQ(result.committed, urls);
-    EXPECT_EQ(Rows(), static_cast<int64_t>(urls));
-    EXPECT_TRUE(result.counts.Balanced());
-  }
-
-  const SystemClock clock_{};
-  const TempFolder folder_;
-  EngineOptions options_{.grace = milliseconds(500),
-                         .session = {.silence = milliseconds(5000),
-                                     .first_backoff = milliseconds(20),
-                                     .longest_backoff = milliseconds(100)},
-                         .timeout_us = 5'000'000,
-                         .finish_wait = milliseconds(5000),
-                         .stop_wait = milliseconds(1000)};
-  std::vector<std::unique_ptr<FakeAgent>> agents_;
-  std::vector<std::string> further_addresses_;
-  std::unique_ptr<MemorySpool> spool_;
-};
 
 TEST_F(RunEngineTest, OneAgentRecordsEveryUrl) {
   const FakeAgent& agent = Add();
@@ -143,24 +50,9 @@ TEST_F(RunEngineTest, SmallCreditIsNeverOverdrawn) {
   EXPECT_EQ(agent.overdrawn(), 0u);
 }
 
-// A URL here is 22 bytes or so, and counts 256 more.
-TEST_F(RunEngineTest, SmallCreditInBytesIsNeverOverdrawn) {
-  const FakeAgent& agent = Add({.window_bytes = 1'000});
-  ExpectComplete(Run(300), 300);
-  EXPECT_EQ(agent.overdrawn_bytes(), 0);
-  EXPECT_EQ(agent.overdrawn(), 0u);
-}
-
-TEST_F(RunEngineTest, AUrlBeyondAllCreditInBytesIsLentToAnAgentThatHoldsNone) {
-  const FakeAgent& agent = Add({.window_bytes = 10});
-  ExpectComplete(Run(300), 300);
-  EXPECT_GT(agent.overdrawn_bytes(), 0);
-  EXPECT_LT(agent.overdrawn_bytes(), 2 * 300) << "one at a time";
-}
-
 TEST_F(RunEngineTest, ABrokenStreamIsResumedWithoutLossOrRepetition) {
   const FakeAgent& agent = Add({.break_after = 1000});
-  const Result result = Run(5000);
+  const EngineResult result = Run(5000);
   ExpectComplete(result, 5000);
   ASSERT_EQ(agent.starts().size(), 2u);
   EXPECT_EQ(result.agents[0].reconnects, 1u);
@@ -176,7 +68,7 @@ TEST_F(RunEngineTest, ARestartedAgentGetsItsUrlsAgain) {
 TEST_F(RunEngineTest, UrlsOfAnAgentThatStaysAwayGoToTheOther) {
   Add();
   Add({.break_after = 500, .away_after_break = true});
-  const Result result = Run(20'000);
+  const EngineResult result = Run(20'000);
   ExpectComplete(result, 20'000);
   EXPECT_TRUE(result.agents[1].lost);
   EXPECT_FALSE(result.agents[0].lost);
@@ -189,7 +81,7 @@ TEST_F(RunEngineTest, WhatAnAwayAgentHadAskedForIsNotLentToIt) {
   options_.session.first_backoff = options_.session.longest_backoff = milliseconds(2000);
   Add({.window = 1000, .records_per_batch = 1, .break_after = 50, .away_after_break = true});
   Add({.window = 1000});
-  const Result result = Run(400);
+  const EngineResult result = Run(400);
   ExpectComplete(result, 400);
   EXPECT_TRUE(result.agents[0].lost);
 }
@@ -197,7 +89,7 @@ TEST_F(RunEngineTest, WhatAnAwayAgentHadAskedForIsNotLentToIt) {
 TEST_F(RunEngineTest, WithoutAnyAgentForTooLongTheRunIsIncompleteAndKeepsItsRecords) {
   options_.give_up_after = milliseconds(600);
   Add({.break_after = 500, .away_after_break = true});
-  const Result result = Run(20'000);
+  const EngineResult result = Run(20'000);
   EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
   EXPECT_THAT(result.end.reason, HasSubstr("the script breaks the stream"));
   EXPECT_GE(result.committed, 500u);
@@ -205,48 +97,9 @@ TEST_F(RunEngineTest, WithoutAnyAgentForTooLongTheRunIsIncompleteAndKeepsItsReco
   EXPECT_TRUE(result.counts.Balanced());
 }
 
-v1::AgentMessage TooMuchMemory() {
-  v1::AgentMessage message;
-  message.mutable_failed()->set_code(static_cast<int>(absl::StatusCode::kResourceExhausted));
-  message.mutable_failed()->set_message("its limit is 64 MiB (--memory-limit)");
-  return message;
-}
-
-TEST_F(RunEngineTest, AnAgentThatWillNotBeginTheRunAgainIsGoneAndTheOtherHasItsUrls) {
-  Add();
-  const FakeAgent& agent = Add({.break_after = 500, .only_word_after_break = TooMuchMemory()});
-  const Result result = Run(20'000);
-  ExpectComplete(result, 20'000);
-  EXPECT_TRUE(result.agents[1].lost);
-  EXPECT_THAT(result.agents[1].trouble, HasSubstr("64 MiB (--memory-limit)"));
-  EXPECT_EQ(agent.starts().size(), 2u) << "it is not dialled again";
-}
-
-TEST_F(RunEngineTest, WithoutAnAgentThatWouldBeginItAgainTheRunEndsAndSaysWhy) {
-  Add({.break_after = 500, .only_word_after_break = TooMuchMemory()});
-  const Result result = Run(20'000);
-  EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
-  EXPECT_THAT(result.end.reason, AllOf(HasSubstr("no agent is left"),
-                                       HasSubstr("64 MiB (--memory-limit)")));
-  EXPECT_EQ(Rows(), static_cast<int64_t>(result.committed));
-  EXPECT_TRUE(result.counts.Balanced());
-}
-
-TEST_F(RunEngineTest, AnAgentThatHungUpForItsMemorySaysSoWhenItIsBack) {
-  v1::MemoryTrouble trouble;
-  trouble.set_at_us(1'796'000'000'000'000);
-  trouble.set_memory_bytes(70 << 20);
-  trouble.set_limit_bytes(64 << 20);
-  Add({.break_after = 500, .trouble_after_break = trouble});
-  const Result result = Run(2'000);
-  ExpectComplete(result, 2'000);
-  EXPECT_THAT(result.agents[0].trouble,
-              HasSubstr("it had 70 MiB of memory, its limit is 64 MiB (--memory-limit)"));
-}
-
 TEST_F(RunEngineTest, BatchesSentTwiceCountOnce) {
   Add({.send_batches_twice = true});
-  const Result result = Run(3000);
+  const EngineResult result = Run(3000);
   ExpectComplete(result, 3000);
   EXPECT_EQ(result.counts.duplicates, 0u);
 }
@@ -254,21 +107,21 @@ TEST_F(RunEngineTest, BatchesSentTwiceCountOnce) {
 TEST_F(RunEngineTest, AnAgentThatCannotBeReachedIsNamedAndTheOthersGoOn) {
   Add();
   further_addresses_ = {"127.0.0.1:1"};
-  const Result result = Run(1000);
+  const EngineResult result = Run(1000);
   ExpectComplete(result, 1000);
   EXPECT_THAT(result.agents[1].trouble, HasSubstr("Connection refused"));
 }
 
 TEST_F(RunEngineTest, NoAgentAtAllIsAClearError) {
   further_addresses_ = {"127.0.0.1:1"};
-  const Result result = Run(1000);
+  const EngineResult result = Run(1000);
   EXPECT_THAT(std::string(result.connected.message()), HasSubstr("127.0.0.1:1"));
   EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
 }
 
 TEST_F(RunEngineTest, ABusyAgentIsNotWaitedFor) {
   Add({.refuse = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "busy with run R since T")});
-  const Result result = Run(10);
+  const EngineResult result = Run(10);
   EXPECT_THAT(std::string(result.connected.message()), HasSubstr("busy with run R since T"));
 }
 
@@ -278,7 +131,7 @@ TEST_F(RunEngineTest, AMalformedBatchEndsThatAgentOnly) {
   malformed.mutable_batch()->set_seq(1);
   malformed.mutable_batch()->mutable_records()->add_index_delta(0);
   Add({.instead_of_batch = malformed});
-  const Result result = Run(5000);
+  const EngineResult result = Run(5000);
   ExpectComplete(result, 5000);
   EXPECT_TRUE(result.agents[1].lost);
   EXPECT_THAT(result.agents[1].trouble, HasSubstr("malformed"));
@@ -331,7 +184,7 @@ TEST_F(RunEngineTest, HostileWordsEndTheAgentThatSaysThemAndNothingElse) {
     std::filesystem::remove(folder_.File("records.db"));
     Add(AfterTheEndOf(agents_, 1));
     Add({.first_words = {words[i]}});
-    const Result result = Run(200);
+    const EngineResult result = Run(200);
     ExpectComplete(result, 200);
     EXPECT_TRUE(result.agents[1].lost) << i << " " << result.agents[1].trouble;
   }
@@ -356,7 +209,7 @@ TEST_F(RunEngineTest, AbsurdFiguresAndTextsAreCutToSize) {
   failed.mutable_failed()->set_message("\x1b[2J" + std::string(8 << 20, 'x'));
   Add(AfterTheEndOf(agents_, 1));
   Add({.first_words = {progress, progress, failed}});
-  const Result result = Run(200);
+  const EngineResult result = Run(200);
   ExpectComplete(result, 200);
   EXPECT_TRUE(result.agents[1].lost);
   EXPECT_LE(result.agents[1].trouble.size(), kMaxPeerTextBytes + 200);
@@ -369,7 +222,7 @@ TEST_F(RunEngineTest, ATargetThatCrashesEndsTheRunIncomplete) {
   failed.mutable_failed()->set_code(13);
   failed.mutable_failed()->set_message("target fake was ended by signal 11");
   Add({.instead_of_batch = failed});
-  const Result result = Run(100);
+  const EngineResult result = Run(100);
   EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
   EXPECT_THAT(result.end.reason, HasSubstr("signal 11"));
 }
@@ -381,7 +234,7 @@ TEST_F(RunEngineTest, RecordsOfUrlsNeverLentAreRefused) {
     r.outcome = Outcome::kDnsNotFound;
     return std::optional(r);
   }});
-  const Result result =
+  const EngineResult result =
       Run(100, [](RunEngine& engine) { engine.Stop(RunEnd::kDuration, "enough"); });
   EXPECT_EQ(result.committed, static_cast<uint64_t>(Rows()));
   EXPECT_TRUE(result.counts.Balanced());
@@ -396,7 +249,7 @@ TEST_F(RunEngineTest, StopCancelsAgentsAndKeepsWhatIsThere) {
     return std::optional(r);
   }});
   // Half of the URLs are never answered, so the run cannot end by itself.
-  const Result result =
+  const EngineResult result =
       Run(400, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
   EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
   EXPECT_TRUE(agent.cancelled());
@@ -408,7 +261,7 @@ TEST_F(RunEngineTest, StopDoesNotWaitForAnAgentThatIgnoresIt) {
   Add({.answer = [](uint64_t, const std::string&) { return std::optional<Record>(); },
        .ignore_cancel = true});
   const SteadyTime begin = std::chrono::steady_clock::now();
-  const Result result =
+  const EngineResult result =
       Run(400, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
   EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));

@@ -19,7 +19,7 @@ namespace fetchbench::test {
 
 // What a FakeAgent does. The default answers every URL at once with status 200.
 struct FakeAgentScript {
-  uint32_t window = 512;           // credit granted at first; each answered URL grants another
+  uint32_t window = 512;  // credit granted at first; each answered URL grants another
   // The same in bytes, by UrlCost; 0: it does not say.
   uint64_t window_bytes = 0;
   size_t records_per_batch = 100;  // at most
