@@ -32,8 +32,7 @@ absl::Status MemoryTroubles::CheckRun(const std::string& run_id) const {
   return absl::ResourceExhaustedError(fmt::format(
       "run {} was dropped {} times because this agent had too much memory, {} MiB the last time; "
       "its limit is {} MiB (--memory-limit): start the agent with a higher one, or run with a "
-      "lower "
-      "--concurrency",
+      "lower --concurrency",
       run_id, drops_, last_drop_->memory_bytes() >> 20, last_drop_->limit_bytes() >> 20));
 }
 

@@ -97,7 +97,6 @@ void MemoryWatch::Look() {
                fmt::format("without a connection and without a run for {} s this agent still has "
                            "{} MiB of memory, its limit is {} MiB (--memory-limit): it ends, so "
                            "that it is started afresh; if that comes again, raise the limit",
-
                            std::chrono::duration<double>(mark_.patience().run).count(), Mib(bytes),
                            Mib(mark_.limit())));
       actions_.give_up();
