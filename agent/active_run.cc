@@ -26,6 +26,7 @@ RunSettings Settings(const AgentConfig& config, const v1::Start& start) {
   settings.per_host = start.options().per_host();
   settings.timeout = milliseconds(start.options().timeout_ms());
   settings.last_committed_seq = start.last_committed_seq();
+  settings.memory_limit_bytes = config.memory_limit_bytes;
   settings.limits = config.limits;
   return settings;
 }
@@ -63,12 +64,13 @@ ActiveRun::ActiveRun(const AgentConfig& config, const Clock& clock, const v1::St
       progress_due_(clock.Now() + progress_interval_) {}
 
 void ActiveRun::Attach(const std::shared_ptr<RunListener>& listener, uint64_t last_committed_seq,
-                       bool resumed) {
+                       bool resumed, const v1::MemoryTrouble* trouble) {
   Displace(absl::AbortedError("another stream took run " + id_ + " over"));
   listener_ = listener;
   attached_ = listener.get();
   started_due_ = true;
   resumed_ = resumed;
+  trouble_ = trouble == nullptr ? std::nullopt : std::optional(*trouble);
   final_sent_ = false;
   executor_.Attach(last_committed_seq);
 }
@@ -94,8 +96,9 @@ std::optional<v1::AgentMessage> ActiveRun::Next() {
   if (std::exchange(started_due_, false)) return MakeStarted();
   if (clock_.Now() >= progress_due_) return MakeProgress();
   v1::AgentMessage message;
-  if (const uint32_t urls = executor_.TakeCredit(); urls > 0) {
-    message.mutable_credit()->set_urls(urls);
+  if (const CreditGrant grant = executor_.TakeCredit(); grant.urls > 0 || grant.bytes > 0) {
+    message.mutable_credit()->set_urls(grant.urls);
+    message.mutable_credit()->set_bytes(grant.bytes);
     return message;
   }
   if (const v1::Batch* batch = executor_.NextBatch(); batch != nullptr) {
@@ -128,6 +131,7 @@ v1::AgentMessage ActiveRun::MakeStarted() {
   if (container_) *started.mutable_container() = *container_;
   started.set_cost_basis(process_->CostBasis());
   started.set_resumed(resumed_);
+  if (trouble_) *started.mutable_memory_trouble() = *trouble_;
   if (resumed_) {
     for (const uint64_t id : executor_.HeldLeases()) started.add_held_lease_ids(id);
   }

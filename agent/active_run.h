@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "agent/container/build_settings.h"
 #include "agent/container/guard_state.h"
 #include "agent/cpu_sampler.h"
+#include "agent/memory_mark.h"
 #include "agent/run_executor.h"
 #include "agent/target_process.h"
 #include "common/clock.h"
@@ -39,6 +41,10 @@ struct AgentConfig {
   std::string no_containers;
   std::string metrics;  // where Prometheus finds its figures, see MetricsServer; empty: nowhere
   uint64_t memory_limit_bytes = 0;  // above which all peers are hung up on; 0: none
+  MemoryPatience memory_patience;
+  // The daemon cannot get below that limit any more: ends the process. From any thread, once; must
+  // not block. Empty: nothing happens.
+  std::function<void()> give_up;
   BuildSettings build;
   // The note of fetchbench-guard (container/guard_state.h). Containers that must not reach private
   // addresses need its rules; builds get them where it is in force, or need it too.
@@ -73,8 +79,9 @@ class ActiveRun {
             TargetLaunch launch);
 
   // `listener` takes over; the one before is displaced.
+  // `trouble`: to be told with Started; null: none.
   void Attach(const std::shared_ptr<RunListener>& listener, uint64_t last_committed_seq,
-              bool resumed);
+              bool resumed, const v1::MemoryTrouble* trouble = nullptr);
   // Nothing happens when another listener has taken over meanwhile.
   void Detach(const RunListener* listener);
   void Displace(absl::Status status);
@@ -124,6 +131,7 @@ class ActiveRun {
   SteadyTime progress_due_;
   bool started_due_ = false;
   bool resumed_ = false;
+  std::optional<v1::MemoryTrouble> trouble_;
   bool final_sent_ = false;
   v1::TargetUsage last_usage_;
 };

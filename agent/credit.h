@@ -31,6 +31,12 @@ class RateMeter {
   double per_second_ = 0;
 };
 
+// What is granted at once. `bytes`: see Credit.bytes.
+struct CreditGrant {
+  uint32_t urls = 0;
+  uint64_t bytes = 0;
+};
+
 // How many URLs an agent holds: what is in flight plus a buffer that bridges the way to the
 // coordinator and back. The buffer follows the target's own rate, so a fast agent does more and a
 // stalled one holds little.
@@ -38,14 +44,19 @@ class RateMeter {
 //   window     = concurrency + clamp(rate * 0.5 s, max(concurrency, 64), 65536)   URLs held in all
 //   feed limit = concurrency + clamp(rate * 0.1 s, 64, 16384)                     of them, given to
 //   the target
+//
+// Long URLs are bounded by what they come to as well (UrlCost), or those that a large window admits
+// would be more than the agent's memory.
 struct CreditPolicy {
   static constexpr double kWindowSeconds = 0.5;
   static constexpr double kFeedSeconds = 0.1;
   static constexpr uint32_t kLeastBuffer = 64;
   static constexpr uint32_t kMostBuffer = 65'536;
   static constexpr uint32_t kMostFedAhead = 16'384;
+  static constexpr uint64_t kByteSteps = 16;  // each is longer than any URL
 
   uint32_t concurrency = 1;
+  uint64_t max_bytes = 0;  // of the URLs held in all; 0: not bounded
 
   uint32_t Window(double rate) const {
     const uint32_t least = std::min(std::max(concurrency, kLeastBuffer), kMostBuffer);
@@ -65,7 +76,20 @@ struct CreditPolicy {
     return static_cast<uint32_t>(window - used);
   }
 
+  // The same in bytes, in smaller steps: what waits for one is missing in flight, as there is no
+  // buffer beside it. `outstanding` is below 0 when more came than was granted.
+  uint64_t GrantBytes(uint64_t held, int64_t outstanding) const {
+    const int64_t room = RoomFor(held, outstanding);
+    return room <= 0 || static_cast<uint64_t>(room) * kByteSteps < max_bytes
+               ? 0
+               : static_cast<uint64_t>(room);
+  }
+
  private:
+  int64_t RoomFor(uint64_t held, int64_t outstanding) const {
+    return static_cast<int64_t>(max_bytes) - static_cast<int64_t>(held) - outstanding;
+  }
+
   static uint32_t Clamp(double value, uint32_t low, uint32_t high) {
     return static_cast<uint32_t>(
         std::clamp(value, static_cast<double>(low), static_cast<double>(high)));

@@ -81,11 +81,15 @@ absl::StatusOr<v1::Start> TakeStart(absl::StatusOr<v1::CoordinatorMessage> first
 }
 
 // A stream that breaks here is no trouble: the last word is kept for the next one.
-Task<> SendRemains(ExecuteStream stream, RunKeeper& keeper, std::string run_id,
+// `resumed`: the run was under way, which Started says before it.
+Task<> SendRemains(ExecuteStream stream, RunKeeper& keeper, std::string run_id, bool resumed,
                    v1::AgentMessage final) {
-  v1::AgentMessage started;
-  started.mutable_started()->set_resumed(true);
-  absl::Status sent = co_await stream.Write(std::move(started));
+  absl::Status sent;
+  if (resumed) {
+    v1::AgentMessage started;
+    started.mutable_started()->set_resumed(true);
+    sent = co_await stream.Write(std::move(started));
+  }
   if (sent.ok()) sent = co_await stream.Write(std::move(final));
   if (sent.ok()) sent = co_await stream.Finish(absl::OkStatus());
   if (sent.ok()) keeper.Delivered(run_id);
@@ -118,11 +122,12 @@ Task<> ServeExecute(ExecuteStream stream, RunKeeper& keeper, net::any_io_executo
     co_return;
   }
   if (opened->final) {
-    co_await SendRemains(std::move(stream), keeper, run_id, std::move(*opened->final));
+    co_await SendRemains(std::move(stream), keeper, run_id, opened->resumed,
+                         std::move(*opened->final));
     co_return;
   }
   auto session = std::make_shared<Session>(std::move(stream), opened->run, loop);
-  opened->run->Attach(session, last_committed_seq, opened->resumed);
+  opened->run->Attach(session, last_committed_seq, opened->resumed, keeper.memory().last());
   Spawn(loop, "execute writer", WriteAll(session, keeper));
   co_await ReadAll(session);
   session->over = true;

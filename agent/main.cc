@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "agent/host_facts.h"
 #include "agent/memory_limit.h"
@@ -73,6 +75,15 @@ BuildSettings MakeBuildSettings(const Options& options, const std::vector<int>& 
   return build;
 }
 
+uint64_t MemoryLimit(uint64_t chosen, uint64_t host_memory) {
+  const uint64_t to_have = MemoryToHave(host_memory);
+  if (chosen == 0) return DefaultMemoryLimit(to_have);
+  if (const std::string doubt = DoubtMemoryLimit(chosen, to_have); !doubt.empty()) {
+    spdlog::warn("{}", doubt);
+  }
+  return chosen;
+}
+
 AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) {
   AgentConfig config;
   config.version = FETCHBENCH_VERSION;
@@ -83,9 +94,7 @@ AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) 
   config.orphan_timeout = options.orphan_timeout;
   config.host = ReadHostFacts(allowed, options.target_cpus);
   config.metrics = options.metrics;
-  config.memory_limit_bytes = options.memory_limit_bytes != 0
-                                  ? options.memory_limit_bytes
-                                  : DefaultMemoryLimit(MemoryToHave(config.host.memory_bytes()));
+  config.memory_limit_bytes = MemoryLimit(options.memory_limit_bytes, config.host.memory_bytes());
   config.build = MakeBuildSettings(options, allowed, config.host.memory_bytes());
   const absl::StatusOr<std::string> socket = docker::SocketPathFromEnvironment();
   if (socket.ok()) {
@@ -123,8 +132,14 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
   signal(SIGPIPE, SIG_IGN);  // a target that ends is an error value, not our end
+  std::atomic<bool> given_up = false;
+  AgentConfig config = MakeConfig(options, allowed);
+  config.give_up = [&given_up] {
+    given_up = true;
+    kill(getpid(), SIGTERM);  // as any other stop: the target must not be left behind
+  };
   absl::StatusOr<std::unique_ptr<AgentServer>> server =
-      AgentServer::Start(MakeConfig(options, allowed), options.listen, options.credentials);
+      AgentServer::Start(std::move(config), options.listen, options.credentials);
   if (!server.ok()) {
     spdlog::error("{}", std::string(server.status().message()));
     return kExitUsage;
@@ -139,7 +154,7 @@ int Serve(const Options& options, const std::vector<int>& allowed) {
   spdlog::info("stopping at signal {}", number);
   std::thread(WatchStop, signals).detach();
   (*server)->Stop();
-  return 0;
+  return given_up ? kExitInternal : 0;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "agent/memory_limit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -66,6 +68,14 @@ uint64_t MemoryToHave(uint64_t host_bytes) {
   uint64_t least = host_bytes;
   Lower(least, CgroupMemoryLimit(ReadWholeFile("/proc/self/cgroup"), "/sys/fs/cgroup"));
   return least;
+}
+
+std::string DoubtMemoryLimit(uint64_t limit_bytes, uint64_t to_have) {
+  if (to_have == 0 || limit_bytes <= to_have) return {};
+  return fmt::format(
+      "--memory-limit {} is more than this host or the agent's control group has: {} MiB. The "
+      "kernel would end the agent before that limit is reached; give it half of what there is",
+      limit_bytes >> 20, to_have >> 20);
 }
 
 uint64_t DefaultMemoryLimit(uint64_t to_have) {

@@ -21,6 +21,10 @@ uint64_t MemoryToHave(uint64_t host_bytes);
 // names, and of those around them; `root`: where they are mounted. 0: there is none.
 uint64_t CgroupMemoryLimit(std::string_view proc_self_cgroup, const std::string& root);
 
+// What is to be said of a limit that somebody chose: it is above `to_have` (0: not known). Empty:
+// nothing.
+std::string DoubtMemoryLimit(uint64_t limit_bytes, uint64_t to_have);
+
 // The limit where nobody chose one: half of `to_have`, because targets and image builds need the
 // rest, kMemoryLimitBytes at most, and never so little that an agent without a peer has more.
 // 0, none: a sanitizer keeps what is freed, so memory would say nothing.

@@ -26,8 +26,8 @@ uint64_t Mib(uint64_t bytes) { return bytes >> 20; }
 
 }  // namespace
 
-MemoryWatch::MemoryWatch(uint64_t limit_bytes, MemoryActions actions)
-    : mark_(limit_bytes),
+MemoryWatch::MemoryWatch(uint64_t limit_bytes, MemoryPatience patience, MemoryActions actions)
+    : mark_(limit_bytes, patience),
       actions_(std::move(actions)),
       page_bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))),
       statm_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
@@ -70,7 +70,7 @@ void MemoryWatch::Look() {
     case MemoryStep::kNothing:
       return;
     case MemoryStep::kHangUp: {
-      const size_t connections = actions_.hang_up();
+      const size_t connections = actions_.hang_up(bytes);
       LogEvent(
           level::warn, "hung_up",
           {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}, {"connections", connections}},
@@ -84,12 +84,22 @@ void MemoryWatch::Look() {
       malloc_trim(0);
       return;
     case MemoryStep::kDropRun:
-      actions_.drop_run();
+      actions_.drop_run(bytes);
       LogEvent(level::err, "memory_held", {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}},
                fmt::format("nobody is connected, and still this agent has {} MiB of memory: a "
                            "run under way is dropped; nobody is let in until it has less than {} "
                            "MiB",
                            Mib(bytes), Mib(mark_.limit() - mark_.limit() / 4)));
+      return;
+    case MemoryStep::kGiveUp:
+      LogEvent(level::err, "memory_given_up",
+               {{"memory_bytes", bytes}, {"limit_bytes", mark_.limit()}},
+               fmt::format("without a connection and without a run for {} s this agent still has "
+                           "{} MiB of memory, its limit is {} MiB (--memory-limit): it ends, so "
+                           "that it is started afresh; if that comes again, raise the limit",
+                           std::chrono::duration<double>(mark_.patience().run).count(), Mib(bytes),
+                           Mib(mark_.limit())));
+      actions_.give_up();
       return;
     case MemoryStep::kLetIn:
       actions_.let_in();

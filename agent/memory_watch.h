@@ -15,10 +15,12 @@ namespace fetchbench::agent {
 // What a MemoryWatch does, on its thread: none may block, because it looks at nothing meanwhile,
 // and what they refer to outlives the watch. `drop_run` may be carried out later, by another
 // thread.
+// `bytes`: the memory that the daemon has.
 struct MemoryActions {
-  std::function<size_t()> hang_up;  // on everybody; how many they were
+  std::function<size_t(uint64_t bytes)> hang_up;  // on everybody; how many they were
   std::function<void()> let_in;
-  std::function<void()> drop_run;
+  std::function<void(uint64_t bytes)> drop_run;
+  std::function<void()> give_up;  // end the process, so that it is started afresh
 };
 
 // Keeps the daemon's memory to a limit, whatever its peers send. gRPC bounds each message, but not
@@ -32,7 +34,7 @@ class MemoryWatch {
   static constexpr std::chrono::milliseconds kInterval{20};
 
   // `limit_bytes`: above 0.
-  MemoryWatch(uint64_t limit_bytes, MemoryActions actions);
+  MemoryWatch(uint64_t limit_bytes, MemoryPatience patience, MemoryActions actions);
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;

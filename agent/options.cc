@@ -1,6 +1,9 @@
 #include "agent/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 
 #include "absl/status/statusor.h"
@@ -30,6 +33,20 @@ std::string CheckCpuList(const std::string& text) {
 std::string CheckMetricsAddress(const std::string& text) {
   const auto address = ParseMetricsAddress(text);
   return address.ok() ? std::string() : std::string(address.status().message());
+}
+
+// CLI11 reads numbers as C does, so 0100 would be 64.
+std::string CheckMib(const std::string& text, uint64_t least, uint64_t most) {
+  uint64_t mib = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), mib);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  if (whole && !text.starts_with('0') && mib >= least && mib <= most) return {};
+  return fmt::format("'{}' is not a whole number of MiB from {} to {}, in decimal digits alone",
+                     text, least, most);
+}
+
+CLI::Validator Mib(uint64_t least, uint64_t most) {
+  return {[least, most](const std::string& text) { return CheckMib(text, least, most); }, "MIB"};
 }
 
 }  // namespace
@@ -75,7 +92,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
       ->check(CLI::Range(kLeastBuildCpus, kMostBuildCpus));
   app.add_option("--build-memory", build_mib,
                  "MiB that a step of an image build may use [4096, or what the host has]")
-      ->check(CLI::Range(kLeastBuildMib, kMostBuildMib));
+      ->check(Mib(kLeastBuildMib, kMostBuildMib));
   app.add_option("--build-timeout", build_seconds, "Seconds after which an image build is ended")
       ->check(CLI::Range(1.0, kLongestBuildSeconds))
       ->capture_default_str();
@@ -84,8 +101,9 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   app.add_option(
          "--memory-limit", memory_mib,
          "MiB of memory of this daemon, targets aside, above which it hangs up on everybody "
-         "who is connected [512, or half of what it may have if that is less]")
-      ->check(CLI::Range(kLeastMemoryMib, kMostMemoryMib));
+         "who is connected; URLs that it is lent take a quarter of it [512, or half of what it may "
+         "have if that is less]")
+      ->check(Mib(kLeastMemoryMib, kMostMemoryMib));
   app.add_flag("--exit-with-parent", options.exit_with_parent,
                "End when the thread that started this program ends");
   app.add_option("--metrics", options.metrics,

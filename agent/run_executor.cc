@@ -46,8 +46,8 @@ RunExecutor::RunExecutor(RunSettings settings, TargetProcess& target, const Cloc
       clock_(clock),
       on_news_(std::move(on_news)),
       run_clock_(clock),
-      credit_{settings_.concurrency},
-      book_(settings_.per_host),
+      credit_{settings_.concurrency, HeldBytesWithin(settings_.memory_limit_bytes)},
+      book_(settings_.per_host, credit_.max_bytes),
       outbox_(settings_.limits.outbox, settings_.last_committed_seq),
       last_life_(clock.Now()) {}
 
@@ -59,6 +59,9 @@ void RunExecutor::AddLease(v1::Lease lease) {
   if (phase_ != Phase::kRunning) return;
   outstanding_credit_ -=
       std::min<uint64_t>(outstanding_credit_, static_cast<uint64_t>(lease.url_size()));
+  for (const std::string& url : lease.url()) {
+    outstanding_bytes_ -= static_cast<int64_t>(UrlCost(url.size()));
+  }
   std::vector<LeasedUrl> unfeedable;
   const absl::Status added = book_.Add(std::move(lease), unfeedable);
   for (const LeasedUrl& item : unfeedable) {
@@ -116,17 +119,45 @@ void RunExecutor::Stop() {
 
 void RunExecutor::Attach(uint64_t last_committed_seq) {
   outstanding_credit_ = 0;
+  outstanding_bytes_ = 0;
+  bytes_granted_ = false;
   Ack(last_committed_seq);
   outbox_.Rewind();
 }
 
-uint32_t RunExecutor::TakeCredit() {
-  if (phase_ != Phase::kRunning || outbox_.stalled()) return 0;
+CreditGrant RunExecutor::TakeCredit() {
+  if (phase_ != Phase::kRunning || outbox_.stalled()) return {};
+  CreditGrant grant;
+  grant.bytes = credit_.GrantBytes(book_.held_bytes(), outstanding_bytes_);
+  if (grant.bytes == 0) TellOfBound();
+  // URLs alone, before any bytes, would be as many as one likes.
+  if (grant.bytes == 0 && !bytes_granted_) return {};
+  bytes_granted_ = true;
+  outstanding_bytes_ += static_cast<int64_t>(grant.bytes);
   // What is held back for its host's sake leaves room for others.
   const uint64_t held = book_.held() - book_.held_back();
-  const uint32_t urls = credit_.Grant(rate_.per_second(), held, outstanding_credit_);
-  outstanding_credit_ += urls;
-  return urls;
+  grant.urls = credit_.Grant(rate_.per_second(), held, outstanding_credit_);
+  outstanding_credit_ += grant.urls;
+  return grant;
+}
+
+// The figures of such a run are not those of the concurrency that was asked for.
+void RunExecutor::TellOfBound() {
+  if (bound_told_ || credit_.GrantBytes(book_.held_bytes(), 0) > 0) return;
+  // Of such URLs as are held, which is something: there is no room.
+  const uint64_t room = book_.held() * credit_.max_bytes / book_.held_bytes();
+  if (room >= settings_.concurrency) return;
+  bound_told_ = true;
+  LogEvent(spdlog::level::warn, "urls_bound",
+           {{"run", settings_.run_id},
+            {"room_urls", room},
+            {"room_bytes", credit_.max_bytes},
+            {"limit_bytes", settings_.memory_limit_bytes}},
+           fmt::format("run {}: its URLs are so long that this agent takes about {} at a time, "
+                       "fewer than the concurrency of {}: they may come to {} MiB, which is a "
+                       "quarter of --memory-limit, and {} MiB at most",
+                       settings_.run_id, room, settings_.concurrency, credit_.max_bytes >> 20,
+                       kMaxHeldBytes >> 20));
 }
 
 void RunExecutor::FeedTarget() {

@@ -41,6 +41,7 @@ struct RunSettings {
   uint32_t per_host = 0;  // URLs of one host open at once; 0: no limit
   std::chrono::milliseconds timeout{5'000};
   uint64_t last_committed_seq = 0;
+  uint64_t memory_limit_bytes = 0;  // of the daemon; 0: none
   RunLimits limits;
 };
 
@@ -76,7 +77,7 @@ class RunExecutor final : public TargetSink {
   void Attach(uint64_t last_committed_seq);
 
   // What to send next, if anything. Each answer counts as sent.
-  uint32_t TakeCredit();
+  CreditGrant TakeCredit();
   const v1::Batch* NextBatch() { return outbox_.NextUnsent(); }
   // The run is over and every record acknowledged: Finished or Failed.
   std::optional<v1::AgentMessage> Final() const;
@@ -108,6 +109,7 @@ class RunExecutor final : public TargetSink {
   enum class Phase { kRunning, kFinishing, kStopping, kEnded };
 
   void OnLine(std::string_view line);
+  void TellOfBound();
   void CountUnparsable(std::string_view line);
   void AddRecord(Record record, uint64_t lease_id);
   void FeedTarget();
@@ -135,6 +137,9 @@ class RunExecutor final : public TargetSink {
   absl::Status failure_;
   std::optional<TargetExit> exit_;
   uint64_t outstanding_credit_ = 0;
+  int64_t outstanding_bytes_ = 0;  // below 0: more came than was granted
+  bool bytes_granted_ = false;     // on this stream
+  bool bound_told_ = false;
   RecordTally tally_;
   uint64_t fed_ = 0;
   uint64_t read_ = 0;

@@ -32,6 +32,15 @@ absl::Status WithHint(const v1::TargetSpec& target, const absl::Status& status) 
       fmt::format("{}; tell the agent where it is with --native", std::string(status.message())));
 }
 
+v1::AgentMessage FailedToBegin(const std::string& run_id, const absl::Status& why) {
+  const std::string text(why.message());
+  LogEvent(level::err, "run_refused", {{"run", run_id}, {"why", text}}, text);
+  v1::AgentMessage message;
+  message.mutable_failed()->set_code(static_cast<int>(why.code()));
+  message.mutable_failed()->set_message(text);
+  return message;
+}
+
 void LogEnd(const std::string& run_id, const v1::AgentMessage& final, bool cancelled) {
   if (final.has_failed()) {
     const v1::Failed& failed = final.failed();
@@ -84,6 +93,11 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
     opened.final = std::move(final);
     opened.resumed = true;
     co_return opened;
+  }
+  if (absl::Status s = memory_.CheckRun(start.run_id()); !s.ok()) {
+    Opened refused;
+    refused.final = FailedToBegin(start.run_id(), s);
+    co_return refused;
   }
   if (absl::Status s = CheckTarget(start.target()); !s.ok()) co_return s;
   opening_ = start.run_id();
@@ -184,6 +198,16 @@ void RunKeeper::DropRun(const std::string& why) {
   Drop(run_);
 }
 
+void RunKeeper::HungUpForMemory(uint64_t bytes) {
+  ++counts_.memory_hangups;
+  memory_.HungUp(bytes, config_.memory_limit_bytes, clock_.WallUs());
+}
+
+void RunKeeper::DropRunForMemory(uint64_t bytes) {
+  if (run_) memory_.Dropped(run_->id(), bytes, config_.memory_limit_bytes, clock_.WallUs());
+  DropRun("it takes too much memory");
+}
+
 void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage final) {
   if (run_ != run) return;
   if (final.has_failed()) {
@@ -257,6 +281,7 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());
   }
+  if (memory_.last() != nullptr) *response.mutable_memory_trouble() = *memory_.last();
   if (access(config_.native_path.c_str(), X_OK) == 0)
     response.add_targets(std::string(kNativeTarget));
   for (std::string& name : containers_.images().Described()) response.add_targets(std::move(name));

@@ -11,6 +11,7 @@
 #include "agent/active_run.h"
 #include "agent/agent_counts.h"
 #include "agent/container/container_launcher.h"
+#include "agent/memory_troubles.h"
 #include "agent/native_facts.h"
 #include "common/clock.h"
 #include "common/net.h"
@@ -25,8 +26,9 @@ class RunKeeper {
   RunKeeper(AgentConfig config, const Clock& clock, net::any_io_executor loop);
 
   struct Opened {
-    std::shared_ptr<ActiveRun> run;         // to attach to, or
-    std::optional<v1::AgentMessage> final;  // all that is left of a run whose end was not delivered
+    std::shared_ptr<ActiveRun> run;  // to attach to, or
+    // All that is left of a run whose end was not delivered, or the end of one that is not begun.
+    std::optional<v1::AgentMessage> final;
     bool resumed = false;
   };
 
@@ -48,6 +50,12 @@ class RunKeeper {
   // again from the last batch that it has.
   void DropRun(const std::string& why);
 
+  // Everybody was hung up on because the daemon had `bytes` of memory; is told to who comes next.
+  void HungUpForMemory(uint64_t bytes);
+  // Drops the run, if there is one, as that did not help. One that had to be dropped twice is not
+  // started again.
+  void DropRunForMemory(uint64_t bytes);
+
   // Ends what is under way; nothing starts any more.
   void ShutDown();
 
@@ -66,6 +74,7 @@ class RunKeeper {
   // What happened here; who serves streams and builds counts too.
   AgentCounts& counts() { return counts_; }
   const AgentCounts& counts() const { return counts_; }
+  const MemoryTroubles& memory() const { return memory_; }
   // Null: none is under way.
   const ActiveRun* run() const { return run_.get(); }
 
@@ -99,6 +108,7 @@ class RunKeeper {
   std::string opening_;  // id of the run whose target is being started
   std::optional<Remains> remains_;
   AgentCounts counts_;
+  MemoryTroubles memory_;
   bool shutting_down_ = false;
 };
 

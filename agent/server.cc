@@ -101,15 +101,18 @@ void AgentServer::WatchMemory() {
   const uint64_t limit = keeper_.config().memory_limit_bytes;
   if (limit == 0) return;
   MemoryActions actions;
-  actions.hang_up = [this] {
-    net::post(loop_.context(), [this] { ++keeper_.counts().memory_hangups; });
+  actions.hang_up = [this](uint64_t bytes) {
+    net::post(loop_.context(), [this, bytes] { keeper_.HungUpForMemory(bytes); });
     return connections_.HangUp();
   };
   actions.let_in = [this] { connections_.LetIn(); };
-  actions.drop_run = [this] {
-    net::post(loop_.context(), [this] { keeper_.DropRun("it takes too much memory"); });
+  actions.drop_run = [this](uint64_t bytes) {
+    net::post(loop_.context(), [this, bytes] { keeper_.DropRunForMemory(bytes); });
   };
-  watch_.emplace(limit, std::move(actions));
+  actions.give_up = [this] {
+    if (keeper_.config().give_up) keeper_.config().give_up();
+  };
+  watch_.emplace(limit, keeper_.config().memory_patience, std::move(actions));
 }
 
 void AgentServer::Stop() {

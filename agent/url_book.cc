@@ -8,9 +8,6 @@
 namespace fetchbench::agent {
 namespace {
 
-// What a URL costs beside its text, roughly.
-constexpr size_t kBytesPerUrl = 128;
-
 bool IsFeedable(std::string_view url) {
   constexpr std::string_view kLineEnds("\n\r\0", 3);
   return !url.empty() && url.size() <= kMaxUrlBytes &&
@@ -60,12 +57,12 @@ absl::Status UrlBook::Add(v1::Lease lease, std::vector<LeasedUrl>& unfeedable) {
 
 absl::Status UrlBook::Keep(LeasedUrl item) {
   indices_.insert(item.index);
-  held_bytes_ += item.url.size() + kBytesPerUrl;
-  if (held() >= kMaxHeldUrls || held_bytes_ > kMaxHeldBytes) {
+  held_bytes_ += UrlCost(item.url.size());
+  if (held() >= kMaxHeldUrls || held_bytes_ > max_bytes_) {
     return absl::ResourceExhaustedError(
         fmt::format("lease {}: more URLs than an agent holds ({} or {} MiB); send no more than was "
                     "granted by Credit",
-                    item.lease_id, kMaxHeldUrls, kMaxHeldBytes >> 20));
+                    item.lease_id, kMaxHeldUrls, max_bytes_ >> 20));
   }
   waiting_.push_back(std::move(item));
   return absl::OkStatus();
@@ -135,7 +132,7 @@ LeasedUrl UrlBook::Free(uint32_t id) {
   slot.used = false;
   free_slots_.push_back(id);
   --open_count_;
-  held_bytes_ -= leased.url.size() + kBytesPerUrl;
+  held_bytes_ -= UrlCost(leased.url.size());
   indices_.erase(leased.index);
   gate_.Leave(leased.url);
   return leased;
@@ -165,7 +162,7 @@ size_t UrlBook::DropWaiting() {
 }
 
 void UrlBook::Forget(const LeasedUrl& item) {
-  held_bytes_ -= item.url.size() + kBytesPerUrl;
+  held_bytes_ -= UrlCost(item.url.size());
   indices_.erase(item.index);
 }
 

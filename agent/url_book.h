@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,18 +15,30 @@
 #include "absl/status/status.h"
 #include "agent/host_gate.h"
 #include "agent/leased_url.h"
+#include "common/url_cost.h"
 #include "fetchbench/v1/agent.pb.h"
 
 namespace fetchbench::agent {
 
 // What an agent holds at most, whatever the coordinator sends.
 inline constexpr size_t kMaxHeldUrls = 262'144;
-inline constexpr size_t kMaxHeldBytes = 128 << 20;
+inline constexpr size_t kMaxHeldBytes = 128 << 20;  // by UrlCost
 // Twice what a list may have.
 inline constexpr size_t kMaxUrlBytes = 128 << 10;
 // With those whose records are not acknowledged.
 inline constexpr uint64_t kMaxUncommittedUrls = 1 << 20;
 inline constexpr int kMaxLeaseUrls = 65'536;
+// What part of the agent's memory limit the URLs that it holds may be. The rest is for the daemon
+// itself (25 MiB), records without an acknowledgement, and each URL's text once or twice more: on
+// its way in, and in what the allocator has free between others. With 64 MiB and URLs of 60 kB the
+// agent had 52 MiB at most.
+inline constexpr uint64_t kUrlShareOfMemory = 4;
+
+// How much an agent with that memory limit (0: none) asks for: what it grants.
+constexpr uint64_t HeldBytesWithin(uint64_t memory_limit) {
+  if (memory_limit == 0) return kMaxHeldBytes;
+  return std::min<uint64_t>(kMaxHeldBytes, memory_limit / kUrlShareOfMemory);
+}
 
 // A URL that the target was given and has not answered.
 struct OpenUrl {
@@ -43,7 +56,10 @@ class UrlBook {
   };
 
   // `per_host`: how many URLs of one host are open at once; 0: no limit. See HostGate.
-  explicit UrlBook(uint32_t per_host = 0) : gate_(per_host) {}
+  // `granted_bytes`: how much of them a coordinator is asked for at a time; it may be above by a
+  // URL.
+  explicit UrlBook(uint32_t per_host = 0, uint64_t granted_bytes = kMaxHeldBytes)
+      : max_bytes_(granted_bytes + UrlCost(kMaxUrlBytes)), gate_(per_host) {}
 
   // Takes a lease over. An index that is held under an earlier lease is left to that one: so a
   // coordinator lends again what it had taken back from an agent that was away, and that goes on
@@ -75,6 +91,7 @@ class UrlBook {
   size_t held_back() const { return gate_.held_back(); }
   size_t open() const { return open_count_; }
   size_t held() const { return waiting() + open(); }
+  uint64_t held_bytes() const { return held_bytes_; }  // by UrlCost
   std::vector<uint64_t> HeldLeases() const;
 
  private:
@@ -96,6 +113,7 @@ class UrlBook {
   void Open(LeasedUrl item, int64_t now_us);
   LeasedUrl Free(uint32_t slot);
 
+  const uint64_t max_bytes_;
   std::deque<LeasedUrl> waiting_;
   HostGate gate_;
   std::deque<Slot> slots_;  // a deque: the map's keys look into its strings
@@ -106,7 +124,7 @@ class UrlBook {
       uncommitted_;                // lease id -> URLs without an acknowledged record
   uint64_t uncommitted_urls_ = 0;  // their sum
   size_t open_count_ = 0;
-  size_t held_bytes_ = 0;
+  uint64_t held_bytes_ = 0;
 };
 
 }  // namespace fetchbench::agent

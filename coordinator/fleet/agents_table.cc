@@ -10,6 +10,7 @@
 
 #include "common/record_line.h"
 #include "common/utf8.h"
+#include "coordinator/fleet/memory_trouble.h"
 #include "coordinator/ui/box_table.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/paint.h"
@@ -188,6 +189,19 @@ std::vector<BoxTable> FactsTables(const std::vector<Cells>& rows, int width) {
   return tables;
 }
 
+// A line for each agent that had too much memory.
+std::string MemoryTroubles(const std::vector<AgentEndpoint>& endpoints,
+                           const std::vector<Described>& described, const TextStyle& style) {
+  std::string text;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (!described[i].ok() || !described[i]->response.has_memory_trouble()) continue;
+    const std::string trouble = MemoryTroubleText(described[i]->response.memory_trouble());
+    const std::string line = endpoints[i].shown() + " " + trouble;
+    text += Join(WrapWords(Harmless(line, !style.utf8), style.width));
+  }
+  return text;
+}
+
 std::string Safe(const std::string& text, const TextStyle& style) {
   return Harmless(text, !style.utf8);
 }
@@ -217,7 +231,7 @@ std::string AgentsText(const std::vector<AgentEndpoint>& endpoints,
     states.push_back(Painted(c, described[i], Paint(style.colour)));
     rows.push_back(std::move(c));
   }
-  const std::string sums = Sums(described) + "\n";
+  const std::string sums = Sums(described) + "\n" + MemoryTroubles(endpoints, described, style);
   const BoxTable wide = WideTable(rows, states);
   if (wide.Width() <= style.width) return Join(wide.Lines(style.utf8)) + sums;
   const BoxTable state = StateTable(rows, states, style);
@@ -245,6 +259,8 @@ std::string AgentsLines(const std::vector<AgentEndpoint>& endpoints,
           "certificate until {}; targets: {}",
           c.version, Or(host.hostname()), Or(host.cpu_model()), c.cpus, c.memory, Or(host.os()),
           c.docker, c.load, c.clock, c.certificate, c.targets);
+      const std::string trouble = MemoryTroubleText(described[i]->response.memory_trouble());
+      if (!trouble.empty()) line += "; " + trouble;
     }
     text += Harmless(line) + "\n";
   }
@@ -281,6 +297,13 @@ std::string AgentsJson(const std::vector<AgentEndpoint>& endpoints,
     const int64_t expires = agent.certificate_not_after_us();
     o["certificate_not_after_us"] = expires == 0 ? json::value() : json::value(expires);
     o["targets"] = json::array(agent.targets().begin(), agent.targets().end());
+    if (agent.has_memory_trouble()) {
+      const v1::MemoryTrouble& trouble = agent.memory_trouble();
+      o["memory_trouble"] = {{"at_us", trouble.at_us()},
+                             {"memory_bytes", trouble.memory_bytes()},
+                             {"limit_bytes", trouble.limit_bytes()},
+                             {"dropped_run", trouble.dropped_run_id()}};
+    }
     agents.push_back(std::move(o));
   }
   return json::serialize(agents) + "\n";

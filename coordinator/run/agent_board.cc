@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "coordinator/fleet/memory_trouble.h"
 #include "coordinator/fleet/peer_text.h"
 #include "coordinator/host/placement.h"
 
@@ -31,8 +32,12 @@ AgentBoard::AgentBoard(const std::vector<std::string>& names, std::string boot_i
   }
 }
 
-void AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t wall_us) {
+bool AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t wall_us) {
   Agent& a = agents_[agent];
+  const v1::MemoryTrouble& trouble = started.memory_trouble();
+  const bool hung_up =
+      a.started && trouble.at_us() != 0 && trouble.at_us() != a.started->memory_trouble().at_us();
+  if (hung_up) a.summary.trouble = MemoryTroubleText(trouble);
   if (a.started) ++a.summary.reconnects;
   if (a.started && !started.resumed()) {
     a.past = a.summary;
@@ -49,6 +54,7 @@ void AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t w
   std::vector<int> cpus(started.host().target_cpus().begin(), started.host().target_cpus().end());
   std::sort(cpus.begin(), cpus.end());
   a.summary.target_cpus = CpuListText(cpus);
+  return hung_up;
 }
 
 // The way of a message only makes the agent's clock look late, never early, so the largest offset

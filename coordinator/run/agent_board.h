@@ -27,7 +27,9 @@ class AgentBoard {
   // `boot_id`: of this host (BootId()). An agent that tells the same one has our clock.
   AgentBoard(const std::vector<std::string>& names, std::string boot_id, uint32_t concurrency);
 
-  void Started(AgentIndex agent, const v1::Started& started, int64_t wall_us);
+  // True: since it was here last it hung up on everybody because of its memory, which is its
+  // trouble then.
+  bool Started(AgentIndex agent, const v1::Started& started, int64_t wall_us);
   void Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now, int64_t wall_us);
   void Records(AgentIndex agent, uint64_t count);
   void Away(AgentIndex agent, const absl::Status& why);

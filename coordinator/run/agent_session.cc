@@ -10,6 +10,7 @@
 #include "common/blocking.h"
 #include "common/grpc_options.h"
 #include "common/record_codec.h"
+#include "common/url_cost.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/tls_diagnosis.h"
@@ -21,6 +22,7 @@ namespace {
 
 // What an agent may want at most, whatever it grants. One message holds 32 bits of it.
 constexpr uint64_t kMaxCredit = 1u << 20;
+constexpr int64_t kMaxByteCredit = int64_t{1} << 40;
 // The largest chunk of a list in one message, with an index and a length of each URL.
 static_assert(kChunkBytes + kMaxUrlBytes + kChunkUrls * 24 < kMaxRequestBytes);
 // For the agent to end the call after its last word.
@@ -83,6 +85,7 @@ void AgentSession::SendLease(const Lease& lease) {
     last = index;
     const std::string_view url = lease.chunk->Url(entry);
     message.add_url(url.data(), url.size());
+    if (byte_credit_) *byte_credit_ -= static_cast<int64_t>(UrlCost(url.size()));
   }
   credit_ -= std::min<uint64_t>(credit_, lease.entries.size());
   leases_.push_back(std::move(message));
@@ -170,6 +173,7 @@ Task<absl::Status> AgentSession::RunStream(Self self) {
   self->start_.set_last_committed_seq(self->last_committed_);
   self->leases_.clear();  // what was not sent, the agent does not hold: it is taken back
   self->credit_ = 0;
+  self->byte_credit_.reset();
   self->started_here_ = false;
   self->start_sent_ = self->cancel_sent_ = self->finish_sent_ = self->ack_due_ = false;
   auto* stub = self->stub_.get();
@@ -294,8 +298,7 @@ absl::Status AgentSession::Receive(v1::AgentMessage& message) {
     case v1::AgentMessage::kStarted:
       return HandleStarted(message.started());
     case v1::AgentMessage::kCredit:
-      credit_ = std::min(kMaxCredit, credit_ + message.credit().urls());
-      events_.credit();
+      HandleCredit(message.credit());
       break;
     case v1::AgentMessage::kBatch:
       return HandleBatch(*message.mutable_batch());
@@ -340,6 +343,15 @@ absl::Status AgentSession::HandleStarted(const v1::Started& started) {
   made_ready_ = 0;  // it stayed ready until here
   events_.started(started, held);
   return absl::OkStatus();
+}
+
+void AgentSession::HandleCredit(const v1::Credit& credit) {
+  credit_ = std::min(kMaxCredit, credit_ + credit.urls());
+  if (credit.bytes() > 0) {
+    const uint64_t more = std::min<uint64_t>(credit.bytes(), kMaxByteCredit);
+    byte_credit_ = std::min(kMaxByteCredit, byte_credit_.value_or(0) + static_cast<int64_t>(more));
+  }
+  events_.credit();
 }
 
 absl::Status AgentSession::HandleBatch(v1::Batch& batch) {

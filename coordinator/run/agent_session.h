@@ -80,6 +80,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
 
   // URLs that the agent wants and has not been sent.
   uint64_t credit() const { return credit_; }
+  // What they may come to, by UrlCost; below 0 when it was sent more. Empty: it did not say.
+  std::optional<int64_t> byte_credit() const { return byte_credit_; }
   void SendLease(const Lease& lease);
   // Every batch of that epoch up to `seq` is committed. An older epoch is ignored.
   void Acknowledge(uint32_t epoch, uint64_t seq);
@@ -116,6 +118,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   static Task<> WriteLoop(Self self, std::shared_ptr<Connection> connection);
   static Task<absl::Status> ReadLoop(Self self, std::shared_ptr<Connection> connection);
   std::optional<v1::CoordinatorMessage> NextMessage();
+  void HandleCredit(const v1::Credit& credit);
   absl::Status HandleBatch(v1::Batch& batch);
   absl::Status HandleStarted(const v1::Started& started);
   static Task<absl::Status> ReleaseAgent(Self self, absl::Status refused);
@@ -140,6 +143,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   Wakeup retry_;
   std::deque<v1::Lease> leases_;  // to be sent; bounded by credit
   uint64_t credit_ = 0;
+  std::optional<int64_t> byte_credit_;
   uint32_t epoch_ = 0;  // counts the agent's own lives: a restarted agent numbers batches anew
   uint64_t last_received_ = 0;
   uint64_t last_committed_ = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/url_cost.h"
+
 namespace fetchbench::coordinator {
 
 LeaseBook::LeaseBook(uint64_t total, uint64_t recorded, const std::vector<uint64_t>& remaining,
@@ -84,9 +86,12 @@ absl::StatusOr<LeaseBook::PartIterator> LeaseBook::FirstPart(uint32_t partition)
   return it;
 }
 
-absl::StatusOr<std::optional<Lease>> LeaseBook::Lend(AgentIndex agent, size_t wanted) {
+absl::StatusOr<std::optional<Lease>> LeaseBook::Lend(AgentIndex agent, size_t wanted,
+                                                     std::optional<int64_t> bytes) {
   Agent& a = agents_[agent];
-  if (wanted == 0 || (held_bytes_ >= kMaxHeldBytes && a.lent_urls > 0)) return std::nullopt;
+  const bool idle = a.lent_urls == 0;
+  const bool full = held_bytes_ >= kMaxHeldBytes || bytes.value_or(1) <= 0;
+  if (wanted == 0 || (full && !idle)) return std::nullopt;
   const std::set<WorkKey>& work = free_work_.empty() ? a.work : free_work_;
   if (work.empty()) return std::nullopt;
   const uint32_t number = work.rbegin()->second;
@@ -97,11 +102,33 @@ absl::StatusOr<std::optional<Lease>> LeaseBook::Lend(AgentIndex agent, size_t wa
     return part.status();
   }
   Partition& p = partitions_[number];
+  const size_t urls = Fitting(*part, wanted, bytes, idle);
+  if (urls == 0) {
+    p.waiting.push_back(*part);
+    File(number);
+    return std::nullopt;
+  }
   p.holder = agent;
   ++p.lent_parts;
-  Lease lease = LendPart(agent, *part, wanted);
+  Lease lease = LendPart(agent, *part, urls);
   File(number);
   return lease;
+}
+
+// How many of its first URLs without a record fit; `any`: one does, whatever its length.
+size_t LeaseBook::Fitting(PartIterator part, size_t wanted, std::optional<int64_t> bytes,
+                          bool any) const {
+  if (!bytes) return wanted;
+  size_t urls = 0;
+  int64_t left = *bytes;
+  for (const uint32_t e : part->entries) {
+    if (urls == wanted) break;
+    if (recorded_.Contains(part->chunk->indices[e])) continue;
+    left -= static_cast<int64_t>(UrlCost(part->chunk->Url(e).size()));
+    if (left < 0 && !(any && urls == 0)) break;
+    ++urls;
+  }
+  return urls;
 }
 
 // Leaves in `part` what has no record, at most `wanted`; the rest waits as a part of its own.

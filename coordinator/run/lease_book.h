@@ -82,9 +82,12 @@ class LeaseBook {
             uint32_t agents, SteadyTime::duration grace, ChunkSource source,
             IndexSet known = IndexSet());
 
-  // A lease of at most `wanted` (> 0) URLs for an agent that is here; empty when there is nothing
-  // for it now. Prefers partitions nobody holds, the fullest first. Fails when the source does.
-  absl::StatusOr<std::optional<Lease>> Lend(AgentIndex agent, size_t wanted);
+  // A lease for an agent that is here, of at most `wanted` (> 0) URLs that come to `bytes` at most
+  // (by UrlCost; empty: whatever they come to); an agent that holds nothing gets one of any length.
+  // Empty when there is nothing for it now. Prefers partitions nobody holds, the fullest first.
+  // Fails when the source does.
+  absl::StatusOr<std::optional<Lease>> Lend(AgentIndex agent, size_t wanted,
+                                            std::optional<int64_t> bytes = std::nullopt);
 
   Accepted Accept(AgentIndex agent, uint64_t index);
 
@@ -149,6 +152,7 @@ class LeaseBook {
   void File(uint32_t partition);
   absl::StatusOr<PartIterator> FirstPart(uint32_t partition);
   Lease LendPart(AgentIndex agent, PartIterator part, size_t wanted);
+  size_t Fitting(PartIterator part, size_t wanted, std::optional<int64_t> bytes, bool any) const;
   void SplitPart(PartIterator part, size_t wanted);
   void TakeBack(PartIterator part);
   void TakeBackAll(AgentIndex agent);

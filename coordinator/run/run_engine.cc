@@ -138,7 +138,7 @@ bool RunEngine::FeedOne(AgentIndex agent) {
   AgentSession& session = roster_.session(agent);
   // One that is away has credit left of its last stream: what it were lent now would lie there.
   if (!roster_.IsHere(agent) || session.credit() == 0) return false;
-  auto lease = book_->Lend(agent, session.credit());
+  auto lease = book_->Lend(agent, session.credit(), session.byte_credit());
   if (!lease.ok()) {
     error_ = lease.status();
     Stop(RunEnd::kIncomplete, std::string(lease.status().message()));
@@ -152,7 +152,8 @@ bool RunEngine::FeedOne(AgentIndex agent) {
 void RunEngine::OnStarted(AgentIndex agent, const v1::Started& started,
                           const absl::flat_hash_set<uint64_t>& held) {
   const bool again = roster_.board().ever_started(agent);
-  roster_.board().Started(agent, started, clock_.WallUs());
+  const bool hung_up = roster_.board().Started(agent, started, clock_.WallUs());
+  if (hung_up) LogAgentMemory(roster_.board().name(agent), started.memory_trouble());
   LogAgentHere(roster_.board().name(agent), started, again);
   if (book_) book_->AgentBack(agent, held);
   roster_.Wake();

@@ -9,6 +9,7 @@
 #include "common/harmless_text.h"
 #include "common/log.h"
 #include "common/standard_streams.h"
+#include "coordinator/fleet/memory_trouble.h"
 #include "coordinator/ui/human_numbers.h"
 
 namespace fetchbench::coordinator {
@@ -59,6 +60,15 @@ void LogAgentHere(const std::string& agent, const v1::Started& started, bool aga
 void LogAgentAway(const std::string& agent, const absl::Status& why) {
   LogEvent(level::warn, "agent_away", {{"agent", agent}, {"why", Text(why)}},
            fmt::format("agent {} is away, trying again: {}", agent, Text(why)));
+}
+
+void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble) {
+  LogEvent(level::warn, "agent_hung_up",
+           {{"agent", agent},
+            {"memory_bytes", trouble.memory_bytes()},
+            {"limit_bytes", trouble.limit_bytes()},
+            {"dropped_run", trouble.dropped_run_id()}},
+           fmt::format("agent {} {}", agent, MemoryTroubleText(trouble)));
 }
 
 void LogAgentLost(const std::string& agent) {

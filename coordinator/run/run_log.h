@@ -23,6 +23,8 @@ void LogRunEnds(const Summary& summary);
 // `again`: it had been here before.
 void LogAgentHere(const std::string& agent, const v1::Started& started, bool again);
 void LogAgentAway(const std::string& agent, const absl::Status& why);
+// It is here again, and says that its memory was why it hung up.
+void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble);
 void LogAgentLost(const std::string& agent);
 // The target crashed, or the run cannot go on there for another reason.
 void LogAgentFailed(const std::string& agent, const absl::Status& why, const v1::Failed& last);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <boost/json.hpp>
 #include <chrono>
@@ -35,6 +36,7 @@ using test::MakeUrls;
 using test::RunResult;
 using test::RunStream;
 using testing::ChildProgram;
+using ::testing::HasSubstr;
 using testing::LookPace;
 using testing::RawHttp2;
 using testing::SendEndlessHeaders;
@@ -65,11 +67,11 @@ class AgentMemoryTest : public ::testing::Test {
 
   std::string Folder(const std::string& name) const { return temp_.File(name); }
 
-  void Start(std::vector<std::string> more = {}) {
+  void Start(std::vector<std::string> more = {}, size_t limit = kLimit) {
     const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     std::vector<std::string> arguments = {
         "--listen",    "127.0.0.1:0", "--native",       bin / "fetchbench-scripted-target",
-        "--log-level", "warn",        "--memory-limit", std::to_string(kLimit / kMiB)};
+        "--log-level", "warn",        "--memory-limit", std::to_string(limit / kMiB)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     agent_ = std::make_unique<ChildProgram>(bin / "fetchbench-agent", arguments);
     const auto ready = boost::json::parse(agent_->ReadLines(1));
@@ -187,6 +189,28 @@ TEST_F(AgentMemoryTest, LeasesOfEmptyUrlsOnManyStreamsAreBounded) {
   });
   ExpectBounded();
   EXPECT_THAT(RunUntilDone(*Connect(), 500).records, SizeIs(500));
+}
+
+TEST_F(AgentMemoryTest, ALimitAboveWhatTheHostHasIsDoubted) {
+  Start({}, kMiB << 20);
+  agent_->Signal(SIGTERM);
+  EXPECT_THAT(agent_->Wait().err, HasSubstr("--memory-limit 1048576 is more than this host"));
+}
+
+// All that an honest coordinator has for it at once would be twice the limit.
+TEST_F(AgentMemoryTest, LongUrlsAreAskedForWithinAShareOfTheLimit) {
+  Start();
+  v1::Start start = MakeStart("long");
+  start.mutable_options()->set_concurrency(10'000);
+  start.mutable_options()->set_user_agent("slow=1");
+  std::vector<std::string> urls = MakeUrls(4'000);
+  for (std::string& url : urls) url += std::string(60'000, 'x');
+  const auto stub = Connect();
+  RunStream stream(*stub, start);
+  const RunResult result = Drive(stream, urls);
+  EXPECT_TRUE(result.status.ok()) << result.status.error_message();
+  EXPECT_THAT(result.records, SizeIs(4'000));
+  EXPECT_LT(PeakMemory(agent_->pid()), kLimit);
 }
 
 // What is a few KiB on its way must not be unpacked to many MiB.

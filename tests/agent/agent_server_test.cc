@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -309,6 +310,21 @@ TEST_F(AgentServerTest, SocketFolderMustBePrivate) {
   EXPECT_EQ(info.st_mode & 0777, 0700);
   EXPECT_EQ(AgentServer::Start(config_, "unix:" + folder_ + "/made/s").status().code(),
             absl::StatusCode::kAlreadyExists);
+}
+
+// Every process has more than a byte.
+TEST_F(AgentServerTest, WhoseMemoryDoesNotFallGivesUpOnce) {
+  std::atomic<int> given_up = 0;
+  config_.memory_limit_bytes = 1;
+  config_.memory_patience = {milliseconds(1), milliseconds(1)};
+  config_.give_up = [&given_up] {
+    ++given_up;
+    given_up.notify_one();
+  };
+  Serve();
+  given_up.wait(0);
+  server_->Stop();
+  EXPECT_EQ(given_up, 1);
 }
 
 TEST_F(AgentServerTest, PortInUseIsSaid) {

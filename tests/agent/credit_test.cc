@@ -39,6 +39,17 @@ TEST(CreditPolicyTest, AlwaysGrantsWhenNothingIsHeld) {
   }
 }
 
+TEST(CreditPolicyTest, GrantsBytesAsFarAsTheyAreNeitherHeldNorOutstanding) {
+  const CreditPolicy policy{10, 1'000};
+  EXPECT_EQ(policy.GrantBytes(0, 0), 1'000);
+  EXPECT_EQ(policy.GrantBytes(300, 200), 500);
+  EXPECT_EQ(policy.GrantBytes(0, 1'000), 0) << "granted, not yet come";
+  EXPECT_EQ(policy.GrantBytes(938, 0), 0) << "less than a step is free";
+  EXPECT_EQ(policy.GrantBytes(937, 0), 63);
+  EXPECT_EQ(policy.GrantBytes(1'100, 0), 0) << "a URL beyond it came";
+  EXPECT_EQ(policy.GrantBytes(100, -100), 1'000) << "and is paid for by the grant after it";
+}
+
 TEST(RateMeterTest, FollowsTheRateAndForgetsIt) {
   test::FakeClock clock;
   RateMeter meter;

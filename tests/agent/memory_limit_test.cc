@@ -3,6 +3,7 @@
 
 #include "agent/memory_limit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "agent/memory_mark.h"
+#include "agent/memory_troubles.h"
 #include "tests/support/temp_folder.h"
 
 namespace fetchbench::agent {
@@ -19,6 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
@@ -88,6 +92,43 @@ TEST(DefaultMemoryLimitTest, IsHalfOfWhatThereIsWithinBounds) {
   EXPECT_EQ(DefaultMemoryLimit(10 * kMiB), 64 * kMiB);
 }
 
+TEST(DoubtMemoryLimitTest, NamesBothFiguresOfALimitThatNothingCanKeepTo) {
+  EXPECT_EQ(DoubtMemoryLimit(512 * kMiB, 512 * kMiB), "");
+  EXPECT_EQ(DoubtMemoryLimit(512 * kMiB, 0), "") << "who knows";
+  EXPECT_THAT(DoubtMemoryLimit(2'048 * kMiB, 1'024 * kMiB),
+              AllOf(HasSubstr("--memory-limit 2048"), HasSubstr("1024 MiB")));
+}
+
+TEST(MemoryTroublesTest, TellsTheLast) {
+  MemoryTroubles troubles;
+  EXPECT_EQ(troubles.last(), nullptr);
+  troubles.HungUp(70 * kMiB, 64 * kMiB, 1'000);
+  ASSERT_NE(troubles.last(), nullptr);
+  EXPECT_EQ(troubles.last()->at_us(), 1'000);
+  EXPECT_EQ(troubles.last()->memory_bytes(), 70 * kMiB);
+  EXPECT_EQ(troubles.last()->limit_bytes(), 64 * kMiB);
+  EXPECT_EQ(troubles.last()->dropped_run_id(), "");
+  troubles.Dropped("r", 66 * kMiB, 64 * kMiB, 4'000);
+  EXPECT_EQ(troubles.last()->at_us(), 4'000);
+  EXPECT_EQ(troubles.last()->dropped_run_id(), "r");
+}
+
+TEST(MemoryTroublesTest, ARunThatWasDroppedTwiceIsNotBegunAgain) {
+  MemoryTroubles troubles;
+  troubles.Dropped("r", 66 * kMiB, 64 * kMiB, 1);
+  EXPECT_TRUE(troubles.CheckRun("r").ok()) << "the memory may have been others'";
+  troubles.HungUp(66 * kMiB, 64 * kMiB, 2);
+  troubles.Dropped("r", 67 * kMiB, 64 * kMiB, 3);
+  const absl::Status refused = troubles.CheckRun("r");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("67 MiB"), HasSubstr("its limit is 64 MiB (--memory-limit)"),
+                    HasSubstr("start the agent with a higher one")));
+  EXPECT_TRUE(troubles.CheckRun("other").ok());
+  troubles.Dropped("other", 66 * kMiB, 64 * kMiB, 4);
+  EXPECT_TRUE(troubles.CheckRun("other").ok());
+}
+
 // Looks each 100 ms.
 class MemoryMarkTest : public ::testing::Test {
  protected:
@@ -132,6 +173,26 @@ TEST_F(MemoryMarkTest, ARunIsDroppedWhenNothingElseCanBeTooMuch) {
   EXPECT_EQ(At(74), MemoryStep::kLetIn);
   EXPECT_EQ(At(101), MemoryStep::kHangUp);
   EXPECT_EQ(At(101), MemoryStep::kNothing) << "with patience again";
+}
+
+TEST_F(MemoryMarkTest, WhoCannotGetBelowItGivesUpInTheEnd) {
+  const auto last = [](const std::vector<MemoryStep>& steps) {
+    return std::count(steps.begin(), steps.end(), MemoryStep::kGiveUp);
+  };
+  EXPECT_EQ(At(101), MemoryStep::kHangUp);
+  EXPECT_EQ(last(Steps(76, 30 + 599)), 0) << "3 s until the run is dropped, and nearly 60 s more";
+  EXPECT_EQ(At(76), MemoryStep::kGiveUp);
+  EXPECT_EQ(last(Steps(76, 1'000)), 0) << "once";
+}
+
+TEST_F(MemoryMarkTest, WhatFellInTimeIsLetInAndHasTheWholePatienceAgain) {
+  EXPECT_EQ(At(101), MemoryStep::kHangUp);
+  const auto steps = Steps(101, 600);
+  EXPECT_EQ(std::count(steps.begin(), steps.end(), MemoryStep::kDropRun), 1);
+  EXPECT_EQ(At(74), MemoryStep::kLetIn);
+  EXPECT_EQ(At(101), MemoryStep::kHangUp);
+  const auto again = Steps(101, 600);
+  EXPECT_EQ(std::count(again.begin(), again.end(), MemoryStep::kGiveUp), 0);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "agent/run_executor.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/record_codec.h"
-#include "tests/support/fake_clock.h"
+#include "tests/agent/run_executor_fixture.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -21,99 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Remembers what it was told; a test answers for it.
-class FakeTarget final : public TargetProcess {
- public:
-  Task<absl::Status> Start(TargetCommand /*command*/, TargetSink& /*sink*/) override {
-    co_return absl::OkStatus();
-  }
-  void Feed(std::string bytes) override { fed += bytes; }
-  bool writable() const override { return room && !input_closed; }
-  void CloseInput() override { input_closed = true; }
-  void Terminate() override { ++terminated; }
-  void Kill() override { ++killed; }
-  TargetUsage Usage() override { return {}; }
-  std::string CostBasis() const override { return {}; }
-
-  std::string fed;
-  bool room = true;
-  bool input_closed = false;
-  int terminated = 0;
-  int killed = 0;
-};
-
-std::string Line(const std::string& url) {
-  return url + ",200,2023-11-14T22:13:20.123456Z,12.5,77\n";
-}
-
-RunSettings Settings() {
-  RunSettings settings;
-  settings.target_name = "fake";
-  settings.concurrency = 2;
-  return settings;
-}
-
-class RunExecutorTest : public ::testing::Test {
- protected:
-  void SetUp() override { Make(Settings()); }
-
-  void Make(RunSettings settings) {
-    executor_ = std::make_unique<RunExecutor>(settings, target_, clock_, [] {});
-    executor_->Attach(settings.last_committed_seq);
-  }
-
-  void Lend(uint64_t lease_id, uint64_t first, const std::vector<std::string>& urls) {
-    v1::Lease lease;
-    lease.set_lease_id(lease_id);
-    for (size_t i = 0; i < urls.size(); ++i) {
-      lease.add_index_delta(i == 0 ? static_cast<int64_t>(first) : 1);
-      lease.add_url(urls[i]);
-    }
-    executor_->AddLease(std::move(lease));
-  }
-
-  void Exit(int code, const std::string& words = "") {
-    TargetExit exit;
-    exit.code = code;
-    exit.stderr_tail = words;
-    executor_->OnExit(exit);
-  }
-
-  // Lets time pass in ticks, so that everything that is due happens.
-  void Pass(milliseconds time) {
-    for (milliseconds t{0}; t < time; t += milliseconds(25)) {
-      clock_.Advance(milliseconds(25));
-      executor_->Tick();
-    }
-  }
-
-  // Takes and acknowledges every batch that is ready.
-  void Commit() {
-    Pass(milliseconds(125));
-    while (const v1::Batch* batch = executor_->NextBatch()) {
-      const auto records = DecodeRecords(batch->records());
-      ASSERT_TRUE(records.ok()) << records.status();
-      for (const Record& r : *records)
-        EXPECT_TRUE(records_.try_emplace(r.index, r).second) << r.index;
-      executor_->Ack(batch->seq());
-    }
-  }
-
-  v1::Progress Progress() {
-    v1::Progress progress;
-    executor_->FillProgress(progress);
-    return progress;
-  }
-
-  test::FakeClock clock_;
-  FakeTarget target_;
-  std::unique_ptr<RunExecutor> executor_;
-  std::map<uint64_t, Record> records_;
-};
-
 TEST_F(RunExecutorTest, LeaseToRecordToFinished) {
-  EXPECT_GT(executor_->TakeCredit(), 2);
-  EXPECT_EQ(executor_->TakeCredit(), 0) << "granted once";
+  EXPECT_GT(executor_->TakeCredit().urls, 2);
+  EXPECT_EQ(executor_->TakeCredit().urls, 0) << "granted once";
   Lend(1, 100, {"http://a/", "http://b/"});
   EXPECT_EQ(target_.fed, "http://a/\nhttp://b/\n");
   executor_->OnOutput(Line("http://b/") + Line("http://a/"));
@@ -226,7 +133,7 @@ TEST_F(RunExecutorTest, LeaseThatCrossesACancelIsNotStarted) {
   executor_->Cancel("test");
   Lend(1, 0, {"http://a/"});
   EXPECT_EQ(target_.fed, "");
-  EXPECT_EQ(executor_->TakeCredit(), 0);
+  EXPECT_EQ(executor_->TakeCredit().urls, 0);
   Exit(143);
   EXPECT_TRUE(executor_->Final()->has_finished());
 }
@@ -281,7 +188,7 @@ TEST_F(RunExecutorTest, FullOutboxStopsFeedingAndTheTimeIsCounted) {
   executor_->OnOutput(Line("http://a/") + Line("http://b/"));
   Lend(2, 10, {"http://e/"});
   EXPECT_EQ(target_.fed.find("http://e/"), std::string::npos);
-  EXPECT_EQ(executor_->TakeCredit(), 0);
+  EXPECT_EQ(executor_->TakeCredit().urls, 0);
   executor_->OnOutput(Line("http://c/"));
   Pass(seconds(2));
   EXPECT_EQ(Progress().stalled_us(), 2'000'000);
@@ -297,7 +204,7 @@ TEST_F(RunExecutorTest, ReconnectSendsAgainAndGrantsAnew) {
   RunSettings settings = Settings();
   settings.limits.outbox.batch_records = 1;
   Make(settings);
-  const uint32_t credit = executor_->TakeCredit();
+  const uint32_t credit = executor_->TakeCredit().urls;
   Lend(1, 0, {"http://a/", "http://b/"});
   Lend(2, 5, {"http://c/"});
   executor_->OnOutput(Line("http://a/") + Line("http://b/"));
@@ -308,7 +215,7 @@ TEST_F(RunExecutorTest, ReconnectSendsAgainAndGrantsAnew) {
   EXPECT_THAT(executor_->HeldLeases(), ElementsAre(1, 2)) << "b is not acknowledged";
   EXPECT_EQ(executor_->NextBatch()->seq(), 2);
   EXPECT_EQ(executor_->NextBatch(), nullptr);
-  EXPECT_EQ(executor_->TakeCredit(), credit - 1) << "one URL is open";
+  EXPECT_EQ(executor_->TakeCredit().urls, credit - 1) << "one URL is open";
   executor_->Ack(2);
   EXPECT_THAT(executor_->HeldLeases(), ElementsAre(2));
 }

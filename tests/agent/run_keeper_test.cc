@@ -1,5 +1,6 @@
 #include "agent/run_keeper.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -16,6 +17,9 @@
 
 namespace fetchbench::agent {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 class RunKeeperTest : public ::testing::Test {
  protected:
@@ -35,6 +39,7 @@ class RunKeeperTest : public ::testing::Test {
     AgentConfig config;
     config.native_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() /
                          "fetchbench-scripted-target";
+    config.memory_limit_bytes = uint64_t{64} << 20;
     return config;
   }
 
@@ -94,6 +99,44 @@ TEST_F(RunKeeperTest, ADroppedRunIsGoneAndItsStreamToldSo) {
   EXPECT_EQ(keeper_.run(), nullptr);
   while (!run.expired()) io_.run_one();  // who watches it lets go
   EXPECT_FALSE(Open().resumed);
+}
+
+// A coordinator would begin it again for ever, and it would be dropped again each time.
+TEST_F(RunKeeperTest, ARunDroppedTwiceForItsMemoryIsAnsweredWithAFinalFailure) {
+  ASSERT_TRUE(Open().run);
+  keeper_.DropRunForMemory(70 << 20);
+  ASSERT_TRUE(Open().run) << "once may have been others' fault";
+  keeper_.DropRunForMemory(71 << 20);
+  for (int i = 0; i < 2; ++i) {
+    const RunKeeper::Opened refused = Open();
+    EXPECT_FALSE(refused.run);
+    EXPECT_FALSE(refused.resumed);
+    ASSERT_TRUE(refused.final && refused.final->has_failed());
+    EXPECT_EQ(refused.final->failed().code(),
+              static_cast<int>(absl::StatusCode::kResourceExhausted));
+    EXPECT_THAT(refused.final->failed().message(),
+                AllOf(HasSubstr("71 MiB"), HasSubstr("64 MiB (--memory-limit)")));
+  }
+  start_.set_run_id("another");
+  EXPECT_TRUE(Open().run);
+}
+
+TEST_F(RunKeeperTest, WhoComesAfterAHangUpForMemoryIsToldOfIt) {
+  struct Listener final : RunListener {
+    void OnNews() override {}
+    void OnDisplaced(absl::Status /*status*/) override {}
+  };
+  const auto listener = std::make_shared<Listener>();
+  const RunKeeper::Opened opened = Open();
+  opened.run->Attach(listener, 0, false, keeper_.memory().last());
+  EXPECT_FALSE(opened.run->Next()->started().has_memory_trouble());
+  keeper_.HungUpForMemory(70 << 20);
+  EXPECT_EQ(keeper_.counts().memory_hangups, 1u);
+  opened.run->Attach(listener, 0, true, keeper_.memory().last());
+  const v1::MemoryTrouble told = opened.run->Next()->started().memory_trouble();
+  EXPECT_EQ(told.memory_bytes(), 70 << 20);
+  EXPECT_EQ(told.limit_bytes(), 64 << 20);
+  EXPECT_EQ(told.at_us(), clock_.WallUs());
 }
 
 TEST_F(RunKeeperTest, LastWordIsNotForACoordinatorWithAnotherPosition) {

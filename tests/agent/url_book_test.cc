@@ -141,6 +141,28 @@ TEST_F(UrlBookTest, HoldsABoundedNumberOfUrls) {
   EXPECT_LE(book_.held(), kMaxHeldUrls);
 }
 
+// Whoever sends more than was granted: at most a URL of it is let pass.
+TEST_F(UrlBookTest, HoldsNoMoreBytesThanWereGrantedAndAUrl) {
+  constexpr uint64_t kGranted = 1 << 20;
+  UrlBook book(0, kGranted);
+  const std::string url = "https://a.test/" + std::string(50'000, 'x');
+  absl::Status s;
+  for (uint64_t id = 1; id <= 100 && s.ok(); ++id) {
+    s = book.Add(MakeLease(id, id, {url}), unfeedable_);
+  }
+  EXPECT_EQ(s.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(s.message()), HasSubstr("or 1 MiB"));
+  EXPECT_GT(book.held_bytes(), kGranted);
+  EXPECT_LE(book.held_bytes(), kGranted + 2 * UrlCost(kMaxUrlBytes));
+}
+
+TEST(HeldBytesTest, AreAShareOfTheMemoryLimitWithinBounds) {
+  EXPECT_EQ(HeldBytesWithin(uint64_t{64} << 20), 16 << 20);
+  EXPECT_EQ(HeldBytesWithin(uint64_t{512} << 20), kMaxHeldBytes);
+  EXPECT_EQ(HeldBytesWithin(uint64_t{4} << 30), kMaxHeldBytes);
+  EXPECT_EQ(HeldBytesWithin(0), kMaxHeldBytes) << "no limit";
+}
+
 TEST_F(UrlBookTest, CloseAllGivesEveryOpenOneAndNoneThatWaits) {
   Add(1, 0, {"x", "y", "x", "z"});
   Take(3);

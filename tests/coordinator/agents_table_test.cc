@@ -64,6 +64,26 @@ class AgentsTableTest : public ::testing::Test {
   std::vector<Described> described_;
 };
 
+TEST_F(AgentsTableTest, TellsWhoHadTooMuchMemory) {
+  AddThree();
+  v1::MemoryTrouble& trouble = *described_[1]->response.mutable_memory_trouble();
+  trouble.set_at_us(kSince);
+  trouble.set_memory_bytes(70 << 20);
+  trouble.set_limit_bytes(64 << 20);
+  const std::string text =
+      "hung up on everybody at 2026-11-30T00:53:20Z: it had 70 MiB of memory, its limit is 64 MiB "
+      "(--memory-limit)";
+  EXPECT_EQ(LinesOf(Text(240)).back(), "web-2 " + text);
+  EXPECT_THAT(LinesOf(AgentsLines(endpoints_, described_))[1], HasSubstr("; " + text));
+  EXPECT_THAT(LinesOf(AgentsLines(endpoints_, described_))[0], Not(HasSubstr("hung up")));
+  trouble.set_dropped_run_id("r");
+  EXPECT_THAT(Text(240), HasSubstr("hung up on everybody and dropped its run at"));
+  const auto json = boost::json::parse(AgentsJson(endpoints_, described_));
+  EXPECT_EQ(json.at(1).at("memory_trouble").at("limit_bytes").to_number<int64_t>(), 64 << 20);
+  EXPECT_EQ(json.at(1).at("memory_trouble").at("dropped_run").as_string(), "r");
+  EXPECT_FALSE(json.at(0).as_object().contains("memory_trouble"));
+}
+
 TEST_F(AgentsTableTest, AWideTerminalGetsOneTable) {
   AddThree();
   const std::string text = Text(240);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/url_cost.h"
 #include "tests/coordinator/memory_spool.h"
 
 namespace fetchbench::coordinator {
@@ -30,8 +31,9 @@ class LeaseBookTest : public ::testing::Test {
                                         [this](uint32_t p) { return spool_->Take(p); });
   }
 
-  std::optional<Lease> Lend(AgentIndex agent, size_t wanted = 100) {
-    auto lease = book_->Lend(agent, wanted);
+  std::optional<Lease> Lend(AgentIndex agent, size_t wanted = 100,
+                            std::optional<int64_t> bytes = std::nullopt) {
+    auto lease = book_->Lend(agent, wanted, bytes);
     EXPECT_TRUE(lease.ok()) << lease.status();
     EXPECT_TRUE(book_->counts().Balanced());
     return lease.ok() ? *lease : std::nullopt;
@@ -174,6 +176,54 @@ TEST_F(LeaseBookTest, HoldsBackWhenTooMuchTextIsInMemory) {
   EXPECT_LT(lent * 60'000, LeaseBook::kMaxHeldBytes + 120'000);
   EXPECT_TRUE(Lend(1)) << "an agent that holds nothing always gets one lease";
   EXPECT_FALSE(Lend(1));
+}
+
+class LeaseBytesTest : public LeaseBookTest {
+ protected:
+  // One long URL each, by MemorySpool.
+  void Make(std::vector<std::vector<uint64_t>> partitions, uint32_t agents) {
+    spool_ = std::make_unique<MemorySpool>(std::move(partitions), 4, std::string(60'000, 'x'));
+    book_ =
+        std::make_unique<LeaseBook>(spool_->total(), 0, spool_->remaining(), agents, seconds(10),
+                                    [this](uint32_t p) { return spool_->Take(p); });
+  }
+  static constexpr int64_t kOne = 60'000 + kUrlCostBytes + sizeof("https://p0.example/0") - 1;
+};
+
+TEST_F(LeaseBytesTest, LendsNoMoreThanTheBytesHaveRoomFor) {
+  Make({{0, 1, 2, 3}}, 1);
+  EXPECT_THAT(Indices(*Lend(0, 100, 3 * kOne - 1)), ElementsAre(0, 1));
+  EXPECT_FALSE(Lend(0, 100, kOne - 1)) << "it holds something: it can wait";
+  EXPECT_FALSE(Lend(0, 100, 0));
+  EXPECT_FALSE(Lend(0, 100, -5));
+  EXPECT_EQ(book_->counts().waiting, 2u);
+  EXPECT_THAT(Indices(*Lend(0, 100, kOne)), ElementsAre(2));
+  EXPECT_THAT(Indices(*Lend(0, 1, 9 * kOne)), ElementsAre(3)) << "both bounds hold";
+}
+
+// Or a URL longer than the credit would never be fetched.
+TEST_F(LeaseBytesTest, AnAgentThatHoldsNothingGetsOneUrlWhateverItsLength) {
+  Make({{0, 1}}, 1);
+  EXPECT_THAT(Indices(*Lend(0, 100, -1)), ElementsAre(0));
+  EXPECT_FALSE(Lend(0, 100, kOne - 1));
+  EXPECT_EQ(Accept(0, 0), Verdict::kFirst);
+  EXPECT_THAT(Indices(*Lend(0, 100, 1)), ElementsAre(1));
+}
+
+TEST_F(LeaseBytesTest, WhatDoesNotFitOneAgentGoesToAnother) {
+  Make({{0}, {1}}, 2);
+  EXPECT_TRUE(Lend(0, 100, kOne));
+  EXPECT_FALSE(Lend(0, 100, kOne - 1));
+  EXPECT_TRUE(Lend(1, 100, kOne));
+  EXPECT_EQ(book_->counts().lent, 2u);
+}
+
+TEST_F(LeaseBytesTest, UrlsWithARecordTakeNoRoom) {
+  Make({{0, 1, 2}}, 2);
+  EXPECT_THAT(Lend(0, 100)->entries, SizeIs(3));
+  book_->AgentGone(0);
+  EXPECT_EQ(Accept(0, 0), Verdict::kFirst) << "late";
+  EXPECT_THAT(Indices(*Lend(1, 100, 2 * kOne)), ElementsAre(1, 2));
 }
 
 TEST_F(LeaseBookTest, ReportsASpoolThatFails) {

@@ -33,7 +33,7 @@ struct EngineResult {
   std::vector<AgentSummary> agents;
 };
 
-// A run over agents that keep to scripts, with a store of its own.
+// The engine with scripted agents on real gRPC servers, a real spool in memory and a real store.
 class RunEngineTest : public ::testing::Test {
  protected:
   fetchbench::test::FakeAgent& Add(fetchbench::test::FakeAgentScript script = {}) {

@@ -1,6 +1,4 @@
-// The engine with scripted agents on real gRPC servers, a real spool in memory and a real store.
-
-#include "coordinator/run/run_engine.h"
+// Runs of the engine that end, and those that agents disturb.
 
 #include <gmock/gmock.h>
 

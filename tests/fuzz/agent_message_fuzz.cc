@@ -69,6 +69,7 @@ v1::AgentMessage AnyMessage(FuzzInput& in, uint64_t next) {
       break;
     case 1:
       message.mutable_credit()->set_urls(in.Any<uint32_t>());
+      message.mutable_credit()->set_bytes(in.Any<uint64_t>());
       break;
     case 2:
     case 3:
@@ -144,6 +145,7 @@ void Play(FuzzInput& in) {
     v1::AgentMessage message = AnyMessage(in, side.next);
     if (!session->Receive(message).ok()) break;  // the stream is broken off
     if (session->credit() > (1U << 20)) std::abort();
+    if (session->byte_credit().value_or(0) > (int64_t{1} << 40)) std::abort();
   }
   side.sums.Result();
   side.board.Rows(side.clock.Now());

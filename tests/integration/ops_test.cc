@@ -169,6 +169,7 @@ TEST_F(OpsTest, ARunGoesOnWhenItsAgentHungUpOnEverybody) {
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "300");
   ExpectBalanced();
   EXPECT_THAT(run.error(), HasSubstr("is back"));
+  EXPECT_THAT(run.error(), HasSubstr("its limit is 128 MiB (--memory-limit)"));
   agent.Signal(SIGTERM);
   EXPECT_EQ(agent.WaitForExit(), 0);
   EXPECT_THAT(Events(Lines(agent)), IsSupersetOf({"agent/hung_up", "agent/coordinator_away",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/record_codec.h"
+#include "common/url_cost.h"
 
 namespace fetchbench::test {
 
@@ -114,9 +115,25 @@ void TakeBatch(const v1::Batch& batch, RunResult& result) {
   }
 }
 
-void Lend(RunStream& stream, const std::vector<std::string>& urls, size_t& next, uint32_t credit) {
+// What an agent has granted and was not sent.
+struct Window {
+  uint64_t urls = 0;
+  int64_t bytes = 0;
+};
+
+// The first URL that the window has no room for.
+size_t EndOf(const std::vector<std::string>& urls, size_t next, Window& window) {
+  for (; next < urls.size() && window.urls > 0; ++next, --window.urls) {
+    const auto cost = static_cast<int64_t>(UrlCost(urls[next].size()));
+    if (cost > window.bytes) break;
+    window.bytes -= cost;
+  }
+  return next;
+}
+
+void Lend(RunStream& stream, const std::vector<std::string>& urls, size_t& next, Window& window) {
   if (next >= urls.size()) return;
-  const size_t end = next + std::min<size_t>(credit, urls.size() - next);
+  const size_t end = EndOf(urls, next, window);
   while (next < end) {
     std::vector<std::string> lease;
     for (size_t bytes = 0; next + lease.size() < end; bytes += lease.back().size()) {
@@ -134,6 +151,7 @@ void Lend(RunStream& stream, const std::vector<std::string>& urls, size_t& next,
 RunResult Drive(RunStream& stream, const std::vector<std::string>& urls, size_t& next,
                 const std::function<bool(const RunResult&)>& stop) {
   RunResult result;
+  Window window;
   if (urls.empty()) stream.SendFinish();
   while (auto message = stream.Read()) {
     if (message->has_started()) result.started = message->started();
@@ -142,7 +160,9 @@ RunResult Drive(RunStream& stream, const std::vector<std::string>& urls, size_t&
     if (message->has_failed()) result.failed = message->failed();
     if (message->has_credit()) {
       result.credits.push_back(message->credit().urls());
-      Lend(stream, urls, next, message->credit().urls());
+      window.urls += message->credit().urls();
+      window.bytes += static_cast<int64_t>(message->credit().bytes());
+      Lend(stream, urls, next, window);
     }
     if (message->has_batch()) {
       TakeBatch(message->batch(), result);

@@ -62,8 +62,9 @@ struct RunResult {
   grpc::Status status;
 };
 
-// Leases `urls` from `next` on as credit comes, acknowledges every batch, and sends Finish at their
-// end. Goes on until the stream ends, or until `stop` says so (asked after each message).
+// Leases `urls` from `next` on as credit in URLs and bytes comes, acknowledges every batch, and
+// sends Finish at their end. Goes on until the stream ends, or until `stop` says so (asked after
+// each message).
 RunResult Drive(RunStream& stream, const std::vector<std::string>& urls, size_t& next,
                 const std::function<bool(const RunResult&)>& stop = nullptr);
 RunResult Drive(RunStream& stream, const std::vector<std::string>& urls);

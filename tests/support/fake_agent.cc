@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/record_codec.h"
+#include "common/url_cost.h"
 
 namespace fetchbench::test {
 namespace {
@@ -55,6 +56,11 @@ uint64_t FakeAgent::overdrawn() const {
   return overdrawn_;
 }
 
+int64_t FakeAgent::overdrawn_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return overdrawn_bytes_;
+}
+
 grpc::Status FakeAgent::Describe(grpc::ServerContext* /*context*/,
                                  const v1::DescribeRequest* /*request*/,
                                  v1::DescribeResponse* response) {
@@ -73,13 +79,18 @@ void FakeAgent::SendStarted(CallStream& stream, bool resumed) {
   started.mutable_target()->set_name("fake");
   started.set_resumed(resumed);
   for (const auto& [lease, left] : held_) started.add_held_lease_ids(lease);
+  if (broken_ && script_.trouble_after_break) {
+    *started.mutable_memory_trouble() = *script_.trouble_after_break;
+  }
   stream.Write(message);
 }
 
-void FakeAgent::Grant(CallStream& stream, uint32_t urls) {
+void FakeAgent::Grant(CallStream& stream, uint32_t urls, uint64_t bytes) {
   credit_ += urls;
+  byte_credit_ += static_cast<int64_t>(bytes);
   v1::AgentMessage message;
   message.mutable_credit()->set_urls(urls);
+  message.mutable_credit()->set_bytes(bytes);
   stream.Write(message);
 }
 
@@ -101,6 +112,11 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
       return *script_.refuse;
     }
     if (broken_ && script_.away_after_break) return kBroken;
+    if (broken_ && script_.only_word_after_break) {
+      starts_.push_back(message.start());
+      stream.Write(*script_.only_word_after_break);
+      return grpc::Status::OK;
+    }
     const bool resumed = !starts_.empty() && !script_.forget_at_break;
     starts_.push_back(message.start());
     if (!resumed) {
@@ -118,7 +134,8 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
       stream.Write(again);
     }
     credit_ = 0;
-    Grant(stream, script_.window);
+    byte_credit_ = 0;
+    Grant(stream, script_.window, script_.window_bytes);
     for (const v1::AgentMessage& word : script_.first_words) stream.Write(word);
   }
   while (stream.Read(&message)) {
@@ -160,6 +177,10 @@ bool FakeAgent::TakeLease(const v1::Lease& lease, CallStream& stream) {
   const auto urls = static_cast<uint64_t>(lease.url_size());
   overdrawn_ += urls > credit_ ? urls - credit_ : 0;
   credit_ -= std::min(credit_, urls);
+  uint64_t bytes = 0;
+  for (const std::string& url : lease.url()) bytes += UrlCost(url.size());
+  byte_credit_ -= static_cast<int64_t>(bytes);
+  overdrawn_bytes_ = std::max(overdrawn_bytes_, -byte_credit_);
   uint64_t index = 0;
   held_[lease.lease_id()] = urls;
   for (int i = 0; i < lease.url_size(); ++i) {
@@ -172,7 +193,7 @@ bool FakeAgent::TakeLease(const v1::Lease& lease, CallStream& stream) {
     if (gathered_.size() >= script_.records_per_batch && !SendBatch(stream)) return false;
   }
   if (!gathered_.empty() && !SendBatch(stream)) return false;
-  Grant(stream, static_cast<uint32_t>(urls));
+  Grant(stream, static_cast<uint32_t>(urls), script_.window_bytes > 0 ? bytes : 0);
   return true;
 }
 

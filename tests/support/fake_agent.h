@@ -19,7 +19,9 @@ namespace fetchbench::test {
 
 // What a FakeAgent does. The default answers every URL at once with status 200.
 struct FakeAgentScript {
-  uint32_t window = 512;           // credit granted at first; each answered URL grants another
+  uint32_t window = 512;  // credit granted at first; each answered URL grants another
+  // The same in bytes, by UrlCost; 0: it does not say.
+  uint64_t window_bytes = 0;
   size_t records_per_batch = 100;  // at most
   // The record of a URL; empty: it is never answered.
   std::function<std::optional<Record>(uint64_t index, const std::string& url)> answer{};
@@ -28,6 +30,10 @@ struct FakeAgentScript {
   std::optional<uint64_t> break_after{};
   bool forget_at_break = false;   // the break is the end of this life: nothing is resumed
   bool away_after_break = false;  // and no stream is accepted any more
+  // Then every Start is answered with this alone.
+  std::optional<v1::AgentMessage> only_word_after_break{};
+  // And this is told with Started.
+  std::optional<v1::MemoryTrouble> trouble_after_break{};
   bool send_batches_twice = false;
   bool ignore_cancel = false;
   std::optional<grpc::Status> refuse{};  // Execute answers this at once
@@ -52,6 +58,8 @@ class FakeAgent final : public v1::Agent::Service {
   bool cancelled() const;
   // How many URLs were lent beyond what had been granted.
   uint64_t overdrawn() const;
+  // The most bytes that were lent at once beyond what had been granted.
+  int64_t overdrawn_bytes() const;
   // Execute calls that are over.
   int streams_ended() const { return streams_ended_; }
 
@@ -69,7 +77,7 @@ class FakeAgent final : public v1::Agent::Service {
   bool TakeLease(const v1::Lease& lease, CallStream& stream);
   bool SendBatch(CallStream& stream);
   void SendStarted(CallStream& stream, bool resumed);
-  void Grant(CallStream& stream, uint32_t urls);
+  void Grant(CallStream& stream, uint32_t urls, uint64_t bytes);
   bool MaybeFinish(CallStream& stream);
 
   FakeAgentScript script_;
@@ -86,6 +94,8 @@ class FakeAgent final : public v1::Agent::Service {
   uint64_t records_sent_ = 0;
   uint64_t credit_ = 0;
   uint64_t overdrawn_ = 0;
+  int64_t byte_credit_ = 0;
+  int64_t overdrawn_bytes_ = 0;
   std::atomic<int> streams_ended_{0};
   bool finish_ = false;
   bool cancelled_ = false;
