@@ -83,6 +83,15 @@ Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Find(v1::TargetSpec target) 
     co_return absl::NotFoundError(
         fmt::format("image {} was made of something else", key->Reference()));
   }
+  co_return co_await Kept(*std::move(image), *std::move(key));
+}
+
+Task<absl::StatusOr<docker::ImageInfo>> ImageStore::Kept(docker::ImageInfo image, ImageKey key) {
+  const std::string reference = key.Reference();
+  if (std::find(image.tags.begin(), image.tags.end(), reference) != image.tags.end()) {
+    absl::Status tagged = co_await host_->client().TagImage(image.id, key.repository, key.tag);
+    if (!tagged.ok()) co_return tagged;
+  }
   co_return image;
 }
 
@@ -164,7 +173,8 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
   if (!id.ok()) co_return id.status();
   absl::Status tagged = co_await builder.TagImage(*id, key->repository, key->tag);
   if (tagged.ok()) {
-    co_await docker::RemoveSupersededImages(builder, key->repository, key->Reference());
+    co_await docker::RemoveSupersededImages(builder, key->repository, key->Reference(),
+                                            docker::WallNow());
   }
   co_return tagged;
 }
@@ -178,7 +188,8 @@ Task<absl::StatusOr<docker::ImageInfo>> ImageStore::FindExactly(v1::TargetSpec t
     co_return absl::FailedPreconditionError(
         fmt::format("image {} is not one of target {} as it is now", id, target.name()));
   }
-  co_return image;
+  if (!image.ok()) co_return image.status();
+  co_return co_await Kept(*std::move(image), *std::move(key));
 }
 
 Task<absl::Status> ImageStore::Adopt(v1::TargetSpec target, std::string id) {
@@ -195,7 +206,8 @@ Task<absl::Status> ImageStore::Adopt(v1::TargetSpec target, std::string id) {
   absl::Status tagged = co_await client.TagImage(id, key->repository, key->tag);
   if (!tagged.ok()) co_return tagged;
   if (before.ok()) co_await RemoveLoaded(client, std::vector<std::string>(1, before->id));
-  co_await docker::RemoveSupersededImages(client, key->repository, std::move(reference));
+  co_await docker::RemoveSupersededImages(client, key->repository, std::move(reference),
+                                          docker::WallNow());
   co_return absl::OkStatus();
 }
 

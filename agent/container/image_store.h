@@ -74,6 +74,10 @@ class ImageStore {
   docker::EngineClient MakeBuilder() const;
 
  private:
+  // Tagged again, if it has the tag of its target: so no other program on this host removes it as
+  // one that nobody uses (common/docker/old_images.h), until a container does.
+  Task<absl::StatusOr<docker::ImageInfo>> Kept(docker::ImageInfo image, ImageKey key);
+
   static constexpr size_t kMaxKnownFacts = 256;
   static constexpr size_t kMaxBuilds = 4;
 

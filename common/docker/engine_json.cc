@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absl/time/time.h"
+
 namespace fetchbench::docker {
 namespace {
 
@@ -103,6 +105,12 @@ std::string WithoutColours(std::string_view text) {
   }
 }
 
+// Of a time as RFC 3339 has it; 0 when it is none.
+int64_t SecondsOf(const std::string& text) {
+  absl::Time time;
+  return absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ? absl::ToUnixSeconds(time) : 0;
+}
+
 }  // namespace
 
 std::string StringAt(const json::object& object, std::string_view name) {
@@ -170,6 +178,9 @@ absl::StatusOr<ImageInfo> ParseImage(std::string_view text) {
     info.entrypoint = StringsAt(*config, "Entrypoint");
     info.arguments = StringsAt(*config, "Cmd");
     info.labels = LabelsAt(*config, "Labels");
+  }
+  if (const json::object* metadata = ObjectAt(*object, "Metadata"); metadata != nullptr) {
+    info.tagged_s = SecondsOf(StringAt(*metadata, "LastTagTime"));
   }
   return info;
 }

@@ -34,6 +34,7 @@ struct ImageInfo {
   std::vector<std::string> tags;     // "repository:tag"
   std::vector<std::string> digests;  // "repository@sha256:...", of where it was pulled from
   uint64_t bytes = 0;                // of all its layers
+  int64_t tagged_s = 0;              // by the last tag, since the Unix epoch; 0: never, or not told
 };
 
 struct ImageSummary {

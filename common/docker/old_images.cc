@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/clock.h"
+
 namespace fetchbench::docker {
 
 std::vector<std::string> SupersededImages(const std::vector<ImageSummary>& images,
@@ -25,15 +27,22 @@ std::vector<std::string> SupersededImages(const std::vector<ImageSummary>& image
   return superseded;
 }
 
-Task<> RemoveSupersededImages(EngineClient client, std::string repository, std::string current) {
+std::chrono::seconds WallNow() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::microseconds(SystemClock().WallUs()));
+}
+
+Task<> RemoveSupersededImages(EngineClient client, std::string repository, std::string current,
+                              std::chrono::seconds now) {
   const auto images = co_await client.ListImages(repository);
   if (!images.ok()) {
     spdlog::warn("{}", std::string(images.status().message()));
     co_return;
   }
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
   for (const std::string& reference : SupersededImages(*images, current, now)) {
+    // The list of images does not tell it.
+    const absl::StatusOr<ImageInfo> image = co_await client.InspectImage(reference);
+    if (image.ok() && now - std::chrono::seconds(image->tagged_s) < kKeptImageAge) continue;
     const absl::Status removed = co_await client.RemoveImage(reference);
     if (removed.ok()) {
       spdlog::info("removed the superseded image {}", reference);

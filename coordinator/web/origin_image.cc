@@ -155,7 +155,13 @@ Task<absl::StatusOr<std::string>> EnsureOriginImage(docker::EngineClient engine,
   const std::string tag = root->sha256.substr(0, kTagDigits);
   const std::string reference = fmt::format("{}:{}", kOriginRepository, tag);
   const auto there = co_await engine.InspectImage(reference);
-  if (there.ok()) co_return reference;
+  if (there.ok()) {
+    // Anew, or another program here would take it for one that nobody uses any more.
+    const absl::Status tagged =
+        co_await engine.TagImage(there->id, std::string(kOriginRepository), tag);
+    if (!tagged.ok()) co_return tagged;
+    co_return reference;
+  }
   if (!absl::IsNotFound(there.status())) co_return there.status();
   const auto pack = [&root] { return ArchiveOf(*root); };
   auto archive = co_await RunBlocking(engine.loop(), pack);
@@ -163,7 +169,8 @@ Task<absl::StatusOr<std::string>> EnsureOriginImage(docker::EngineClient engine,
   const auto imported = co_await engine.ImportImage(
       *std::move(archive), std::string(kOriginRepository), tag, ImageChanges(*root));
   if (!imported.ok()) co_return imported.status();
-  co_await docker::RemoveSupersededImages(engine, std::string(kOriginRepository), reference);
+  co_await docker::RemoveSupersededImages(engine, std::string(kOriginRepository), reference,
+                                          docker::WallNow());
   co_return reference;
 }
 

@@ -57,14 +57,15 @@ TEST(SupersededImagesTest, EachTagOfAnImageIsOne) {
   EXPECT_THAT(SupersededImages(images, "r:3", kNow), IsEmpty());
 }
 
-// An empty image that says of itself that it was made long ago, as `docker save` writes it.
+// An empty image that says of itself that it was made long ago, as `docker save` writes it. Unlike
+// that of any other reference: an image with two names can lose one of them though it is used.
 std::string OldImage(const std::string& reference, int day) {
   const std::string layer(1'024, '\0');
   const std::string when = fmt::format("2001-01-{:02}T00:00:00Z", day);
   const std::string config = fmt::format(
-      R"({{"architecture":"amd64","os":"linux","created":"{0}","config":{{"Cmd":["/none"]}},)"
+      R"({{"architecture":"amd64","os":"linux","created":"{0}","config":{{"Cmd":["/none","{2}"]}},)"
       R"("rootfs":{{"type":"layers","diff_ids":["sha256:{1}"]}},"history":[{{"created":"{0}"}}]}})",
-      when, Sha256Hex(layer));
+      when, Sha256Hex(layer), reference);
   const std::string name = Sha256Hex(config) + ".json";
   const std::string manifest = fmt::format(
       R"([{{"Config":"{}","RepoTags":["{}"],"Layers":["layer.tar"]}}])", name, reference);
@@ -110,26 +111,36 @@ class OldImagesTest : public ::testing::Test {
     return references;
   }
 
+  const seconds later_ = WallNow() + 2 * kKeptImageAge;  // than they were loaded
   const std::string repository_ = fmt::format("fetchbench/test-old-{}", getpid());
   IoThread loop_{"docker-test"};
   EngineClient client_{loop_.executor(), test::EngineSocket()};
 };
 
-Task<int> Remove(EngineClient client, std::string repository, std::string current) {
-  co_await RemoveSupersededImages(std::move(client), std::move(repository), std::move(current));
+Task<int> Remove(EngineClient client, std::string repository, std::string current, seconds now) {
+  co_await RemoveSupersededImages(std::move(client), std::move(repository), std::move(current),
+                                  now);
   co_return 0;
 }
 
 TEST_F(OldImagesTest, TheEngineForgetsWhatNobodyNeeds) {
   EXPECT_THAT(Left(), SizeIs(6));
-  Get(Remove(client_, repository_, Reference(2)));
+  Get(Remove(client_, repository_, Reference(2), later_));
   EXPECT_THAT(Left(), UnorderedElementsAre(Reference(2), Reference(4), Reference(5), Reference(6)));
+}
+
+// Of those that are about to be used no container tells yet.
+TEST_F(OldImagesTest, WhatWasTaggedOfLateStays) {
+  ASSERT_TRUE(Get(client_.TagImage(Reference(1), repository_, "1")).ok());
+  Get(Remove(client_, repository_, Reference(6), WallNow()));
+  EXPECT_THAT(Left(), UnorderedElementsAre(Reference(1), Reference(3), Reference(4), Reference(5),
+                                           Reference(6)));
 }
 
 TEST_F(OldImagesTest, WhatAContainerUsesStays) {
   const std::string name = fmt::format("fetchbench-test-old-{}", getpid());
   ASSERT_TRUE(Get(client_.CreateContainer(name, {{"Image", Reference(1)}})).ok());
-  Get(Remove(client_, repository_, Reference(6)));
+  Get(Remove(client_, repository_, Reference(6), later_));
   EXPECT_THAT(Left(), UnorderedElementsAre(Reference(1), Reference(3), Reference(4), Reference(5),
                                            Reference(6)));
   EXPECT_TRUE(Get(client_.RemoveContainer(name)).ok());

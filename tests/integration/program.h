@@ -39,8 +39,9 @@ class Program {
   const std::string& error() const { return error_; }
 
  private:
-  // A bound against a hanging test, far above what a busy machine needs.
-  static constexpr std::chrono::milliseconds kPatience{90'000};
+  // A bound against a hanging test, far above what a busy machine needs, and below every TIMEOUT
+  // of ctest: so it is the test that says what did not come.
+  static constexpr std::chrono::milliseconds kPatience{170'000};
 
   bool Gather(std::chrono::milliseconds limit);
   bool WaitFor(const std::string& where, std::string_view text, std::chrono::milliseconds patience);

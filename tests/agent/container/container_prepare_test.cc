@@ -1,6 +1,7 @@
 // How images come to be there.
 #include <unistd.h>
 
+#include "common/docker/old_images.h"
 #include "tests/agent/container/container_fixture.h"
 
 namespace fetchbench::agent {
@@ -37,6 +38,24 @@ TEST_F(ContainerPrepareTest, BuildsOnceAndDescribes) {
   EXPECT_EQ(second.facts->image_digest(), first.facts->image_digest());
   EXPECT_THAT(Describe().targets(), Contains("test/scripted"));
   EXPECT_NE(Describe().host().docker(), "");
+  Forget(first.facts->image_digest());
+}
+
+// What is tagged is young to those who remove what nobody uses any more.
+TEST_F(ContainerPrepareTest, AnImageThatIsThereIsTaggedAgain) {
+  const std::string context = FreshContext();
+  const Prepared first = PrepareTarget(context);
+  ASSERT_TRUE(first.facts) << first.status.error_message();
+  const auto built = Get(client_.InspectImage(first.facts->image_digest()));
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_GT(built->tagged_s, 0);
+  while (docker::WallNow().count() <= built->tagged_s) {  // it is told in seconds
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(PrepareTarget(context).context_asked);
+  const auto found = Get(client_.InspectImage(first.facts->image_digest()));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_GT(found->tagged_s, built->tagged_s);
   Forget(first.facts->image_digest());
 }
 
