@@ -126,7 +126,7 @@ v1::AgentMessage ActiveRun::MakeStarted() {
   v1::AgentMessage message;
   v1::Started& started = *message.mutable_started();
   *started.mutable_host() = config_.host;
-  started.mutable_host()->set_clock_us(clock_.WallUs());
+  started.mutable_host()->set_clock_us(executor_.WallUs());
   *started.mutable_target() = facts_;
   if (container_) *started.mutable_container() = *container_;
   started.set_cost_basis(process_->CostBasis());
@@ -151,7 +151,7 @@ v1::AgentMessage ActiveRun::MakeProgress() {
   progress.set_other_cpu_busy_permille(load.other_busy);
   progress.set_target_cpu_busy_permille(load.target_busy);
   progress.set_steal_permille(load.steal);
-  progress.set_clock_us(clock_.WallUs());
+  progress.set_clock_us(executor_.WallUs());
   return message;
 }
 

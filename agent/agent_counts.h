@@ -52,7 +52,7 @@ struct AgentCounts {
   uint64_t runs_finished = 0;
   uint64_t runs_failed = 0;
   uint64_t runs_cancelled = 0;
-  uint64_t runs_dropped = 0;  // nobody came for them
+  uint64_t runs_dropped = 0;  // nobody came for them, or they wanted more memory than there is
   uint64_t reconnects = 0;    // streams that took over a run that was under way
   uint64_t streams_refused = 0;
   uint64_t memory_hangups = 0;  // MemoryWatch hung up on everybody

@@ -57,6 +57,7 @@ void RunExecutor::AddLease(v1::Lease lease) {
   }
   // A lease that crossed a cancellation or the target's end on its way: its URLs are not started.
   if (phase_ != Phase::kRunning) return;
+  untouched_ = false;
   outstanding_credit_ -=
       std::min<uint64_t>(outstanding_credit_, static_cast<uint64_t>(lease.url_size()));
   for (const std::string& url : lease.url()) {

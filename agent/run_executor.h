@@ -95,6 +95,10 @@ class RunExecutor final : public TargetSink {
   // For the metrics.
   const RecordTally& tally() const { return tally_; }
   uint64_t urls_started() const { return fed_; }
+  // Nothing was ever lent to it.
+  bool untouched() const { return untouched_; }
+  // By the clock that the records are dated with, which no step of the wall clock reaches.
+  int64_t WallUs() const { return run_clock_.WallUsAt(clock_.Now()); }
   std::chrono::microseconds stalled() const { return stalled_; }
   uint32_t in_flight() const;
   // The run was cancelled, and did not fail for another reason.
@@ -150,6 +154,7 @@ class RunExecutor final : public TargetSink {
   SteadyTime last_life_;                  // last record, or first open URL
   std::optional<SteadyTime> terminated_;  // SIGTERM was sent
   std::optional<SteadyTime> all_done_;    // nothing is open and input is closed
+  bool untouched_ = true;
   bool cancelled_ = false;
   bool killed_ = false;
   bool hung_ = false;

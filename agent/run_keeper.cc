@@ -94,9 +94,12 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
     opened.resumed = true;
     co_return opened;
   }
-  if (absl::Status s = memory_.CheckRun(start.run_id()); !s.ok()) {
+  absl::Status refusal = memory_.CheckRun(start.run_id());
+  if (start.run_id() == cancelled_)
+    refusal = absl::CancelledError("it was cancelled on this agent");
+  if (!refusal.ok()) {
     Opened refused;
-    refused.final = FailedToBegin(start.run_id(), s);
+    refused.final = FailedToBegin(start.run_id(), refusal);
     co_return refused;
   }
   if (absl::Status s = CheckTarget(start.target()); !s.ok()) co_return s;
@@ -217,6 +220,7 @@ void RunKeeper::Conclude(const std::shared_ptr<ActiveRun>& run, v1::AgentMessage
   }
   const uint64_t last_seq =
       final.has_failed() ? final.failed().totals().last_seq() : final.finished().last_seq();
+  if (run->executor().cancelled()) cancelled_ = run->id();
   remains_ = Remains{run->id(), std::move(final), last_seq, clock_.Now() + kRemainsLife};
   LogEnd(run->id(), remains_->final, run->executor().cancelled());
   Drop(run);
@@ -231,6 +235,10 @@ void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
   // All records are committed: nothing needs to wait for this coordinator.
   if (std::optional<v1::AgentMessage> final = run->Final()) {
     Conclude(run, std::move(*final));
+    return;
+  }
+  if (run->executor().untouched()) {
+    DropRun("its coordinator left before it had lent a URL");
     return;
   }
   LogEvent(level::warn, "coordinator_away", {{"run", run->id()}},

@@ -107,6 +107,7 @@ class RunKeeper {
   std::shared_ptr<ActiveRun> run_;
   std::string opening_;  // id of the run whose target is being started
   std::optional<Remains> remains_;
+  std::string cancelled_;  // id of the last run that was: it is not begun again
   AgentCounts counts_;
   MemoryTroubles memory_;
   bool shutting_down_ = false;

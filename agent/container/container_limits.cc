@@ -36,6 +36,9 @@ absl::Status CheckMost(const v1::ContainerOptions& o) {
   if (o.memory_bytes() > kMostMemoryBytes) {
     return TooHigh("memory_bytes", o.memory_bytes(), kMostMemoryBytes);
   }
+  if (o.cpu_permille() > kMostCpuPermille) {
+    return TooHigh("cpu_permille", o.cpu_permille(), kMostCpuPermille);
+  }
   if (o.pids() > kMostPids) return TooHigh("pids", o.pids(), kMostPids);
   if (o.open_files() > kMostOpenFiles) return TooHigh("open_files", o.open_files(), kMostOpenFiles);
   if (o.cpuset().size() > kMaxCpusetBytes) {
@@ -46,7 +49,7 @@ absl::Status CheckMost(const v1::ContainerOptions& o) {
 
 absl::Status Check(const v1::ContainerOptions& o) {
   if (absl::Status s = CheckMost(o); !s.ok()) return s;
-  if (o.cpu_permille() < kLeastCpuPermille || o.cpu_permille() > kMostCpuPermille) {
+  if (o.cpu_permille() < kLeastCpuPermille) {
     return TooLow("cpu_permille", o.cpu_permille(), kLeastCpuPermille);
   }
   if (o.memory_bytes() < kLeastMemoryBytes) {

@@ -214,7 +214,8 @@ std::optional<v1::CoordinatorMessage> AgentSession::NextMessage() {
     message.mutable_cancel()->set_reason(*cancel_reason_);
     return message;
   }
-  if (ack_due_) {
+  // Not before Started: until then it may be one of a life that the agent knows nothing of.
+  if (ack_due_ && started_here_) {
     ack_due_ = false;
     message.mutable_ack()->set_seq(last_committed_);
     return message;
@@ -336,10 +337,12 @@ absl::Status AgentSession::HandleStarted(const v1::Started& started) {
   if (started.resumed()) {
     held.insert(started.held_lease_ids().begin(), started.held_lease_ids().end());
   } else if (started_once_) {
-    ++epoch_;  // a new life: it knows nothing of the batches before
-    last_received_ = last_committed_ = 0;
+    ++epoch_;  // a new life: it knows nothing of the batches before, and numbers on from these
+    last_received_ = last_committed_ = start_.last_committed_seq();
+    ack_due_ = false;
   }
   started_once_ = true;
+  WakeWriter();
   made_ready_ = 0;  // it stayed ready until here
   events_.started(started, held);
   return absl::OkStatus();
@@ -362,10 +365,9 @@ absl::Status AgentSession::HandleBatch(v1::Batch& batch) {
     WakeWriter();
     return absl::OkStatus();
   }
-  const uint64_t before = last_received_ != 0 ? last_received_ : start_.last_committed_seq();
-  if (seq != before + 1 || seq > kMaxBatchSeq) {
+  if (seq != last_received_ + 1 || seq > kMaxBatchSeq) {
     return absl::DataLossError(
-        fmt::format("batch {} follows batch {}: some are missing", seq, before));
+        fmt::format("batch {} follows batch {}: some are missing", seq, last_received_));
   }
   auto records = DecodeRecords(batch.records());
   if (!records.ok()) return records.status();

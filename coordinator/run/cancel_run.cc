@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <utility>
 
 #include "common/all_of.h"
@@ -18,14 +19,19 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::chrono::seconds kCancelLimit{10};
+constexpr std::chrono::milliseconds kTakenBackPause{100};
 constexpr std::string_view kSessionMark = ".";
 
 using CancelStream = ClientStream<v1::CoordinatorMessage, v1::AgentMessage>;
 
-Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id) {
-  auto stream = CancelStream::Start(loop, [stub](grpc::ClientContext* context, auto* reactor) {
+Task<absl::Status> CancelOnce(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id,
+                              SteadyTime deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  auto stream = CancelStream::Start(loop, [stub, left](grpc::ClientContext* context,
+                                                       auto* reactor) {
     // Of the writes too, which one that takes nothing would hold up.
-    context->set_deadline(std::chrono::system_clock::now() + kCancelLimit);
+    context->set_deadline(std::chrono::system_clock::now() +
+                          std::chrono::duration_cast<std::chrono::system_clock::duration>(left));
     stub->async()->Execute(context, reactor);
   });
   v1::CoordinatorMessage message;
@@ -37,7 +43,6 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
   message.Clear();
   message.mutable_cancel()->set_reason("coordinator cancel");
   if (sent.ok()) sent = co_await stream.Write(message);
-  const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
   while (true) {
     const absl::StatusOr<v1::AgentMessage> answer = co_await stream.Read(deadline);
     if (!answer.ok()) co_return answer.status();
@@ -47,6 +52,20 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
     message.mutable_ack()->set_seq(answer->batch().seq());
     sent = co_await stream.Write(message);
     if (!sent.ok()) co_return sent;
+  }
+}
+
+Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
+  net::steady_timer pause(loop);
+  while (true) {
+    absl::Status status = co_await CancelOnce(loop, stub, run_id, deadline);
+    // A free agent looks at what it would begin: the run was over by then.
+    if (absl::IsNotFound(status)) co_return absl::OkStatus();
+    if (!absl::IsAborted(status) || std::chrono::steady_clock::now() >= deadline) co_return status;
+    // Its coordinator is there, and took the run back while the target stops.
+    pause.expires_after(kTakenBackPause);
+    co_await pause.async_wait(kAsTuple);
   }
 }
 

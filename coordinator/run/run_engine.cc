@@ -46,6 +46,7 @@ absl::StatusOr<std::shared_ptr<RunEngine>> RunEngine::Create(net::any_io_executo
 RunEngine::RunEngine(net::any_io_executor loop, const Clock& clock, EngineOptions options)
     : loop_(std::move(loop)),
       clock_(clock),
+      run_clock_(clock),
       options_(options),
       roster_(loop_, clock_),
       end_(loop_),
@@ -70,7 +71,7 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
     OnBatch(agent, epoch, seq, std::move(records));
   };
   events.progress = [this, agent](const v1::Progress& progress) {
-    roster_.board().Progress(agent, progress, clock_.Now(), clock_.WallUs());
+    roster_.board().Progress(agent, progress, clock_.Now(), run_clock_.WallUsAt(clock_.Now()));
   };
   events.finished = [this, agent](const v1::Finished& finished) { OnFinished(agent, finished); };
   events.failed = [this, agent](const absl::Status& why, const v1::Failed& last) {
@@ -152,7 +153,7 @@ bool RunEngine::FeedOne(AgentIndex agent) {
 void RunEngine::OnStarted(AgentIndex agent, const v1::Started& started,
                           const absl::flat_hash_set<uint64_t>& held) {
   const bool again = roster_.board().ever_started(agent);
-  const bool hung_up = roster_.board().Started(agent, started, clock_.WallUs());
+  const bool hung_up = roster_.board().Started(agent, started, run_clock_.WallUsAt(clock_.Now()));
   if (hung_up) LogAgentMemory(roster_.board().name(agent), started.memory_trouble());
   LogAgentHere(roster_.board().name(agent), started, again);
   if (book_) book_->AgentBack(agent, held);

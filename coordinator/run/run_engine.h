@@ -143,6 +143,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
 
   net::any_io_executor loop_;
   const Clock& clock_;
+  const RunClock
+      run_clock_;  // agents tell the time in the same way: no step of a clock is an offset
   EngineOptions options_;
   std::shared_ptr<CommitPipe> pipe_;
   IndexSet known_;  // recorded by earlier sessions, until Feed

@@ -52,6 +52,8 @@ absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& cloc
   state.options = options;
   if (options.urls != "-") state.options.urls = Absolute(options.urls);
   if (IsFile(options.profile)) state.options.profile = Absolute(options.profile);
+  std::string& credentials = state.options.credentials.named;
+  if (!credentials.empty()) credentials = Absolute(credentials);
   if (!options.base_images.empty()) state.options.base_images = Absolute(options.base_images);
   state.sessions = 1;
   if (absl::Status s = folder.Write(ResumeState::kFileName, ToJson(state)); !s.ok()) return s;
@@ -118,7 +120,9 @@ bool RunJournal::Merge(const MadeReady& ready) {
 }
 
 Task<absl::Status> RunJournal::NoteReady(MadeReady ready) {
-  if (state_.fed_since_us == 0 || !Merge(ready)) co_return absl::OkStatus();
+  if (state_.fed_since_us == 0) co_return absl::OkStatus();
+  const bool news = Merge(ready);
+  if (!news && !unwritten_) co_return absl::OkStatus();
   co_return co_await Write();
 }
 

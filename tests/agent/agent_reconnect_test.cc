@@ -42,6 +42,34 @@ TEST_F(AgentServerTest, SecondRunIsToldWhichOneItMustWaitFor) {
   EXPECT_TRUE(Drive(first, MakeUrls(10)).status.ok());
 }
 
+// There is nothing in it that anybody could come back for.
+TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForItsCoordinator) {
+  Serve();
+  {
+    RunStream first(*stub_, MakeStart("first"));
+    ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  }
+  for (int i = 0; i < 500 && !Describe().busy_run_id().empty(); ++i) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_EQ(Describe().busy_run_id(), "");
+  EXPECT_TRUE(Run(MakeStart("second"), MakeUrls(10)).finished);
+}
+
+TEST_F(AgentServerTest, ARunThatWasCancelledIsNotBegunAgain) {
+  Serve();
+  RunStream first(*stub_, MakeStart("r"));
+  ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  first.SendCancel();
+  ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kFinished));
+  first.End();
+  const RunResult again = Run(MakeStart("r"), MakeUrls(10));
+  EXPECT_FALSE(again.finished);
+  ASSERT_TRUE(again.failed) << again.status.error_message();
+  EXPECT_THAT(again.failed->message(), HasSubstr("cancelled"));
+  EXPECT_TRUE(Run(MakeStart("another"), MakeUrls(10)).finished);
+}
+
 // The indices of one lease, as Drive cuts them: one for each credit.
 struct SentLease {
   uint64_t first;

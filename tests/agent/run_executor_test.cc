@@ -35,6 +35,18 @@ TEST_F(RunExecutorTest, LeaseToRecordToFinished) {
   EXPECT_EQ(executor_->Final()->finished().records(), 2);
 }
 
+// What it is corrected by is told by the same clock, so a step is not taken for an offset.
+TEST_F(RunExecutorTest, AStepOfTheWallClockReachesNeitherRecordsNorWhatIsToldOfTheClock) {
+  const int64_t begun_us = executor_->WallUs();
+  clock_.SetForward(std::chrono::minutes(5));
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(executor_->WallUs(), begun_us + 1'000'000);
+  Lend(1, 100, {"http://a/"});
+  Exit(1);
+  Commit();
+  EXPECT_EQ(records_[100].start_us, begun_us + 1'000'000);
+}
+
 TEST_F(RunExecutorTest, InputIsClosedOnlyWhenEverythingIsFed) {
   target_.room = false;
   Lend(1, 0, {"http://a/"});

@@ -88,6 +88,51 @@ TEST(EndRunsTest, AllAreAskedAtOnceAndAnswersKeepTheirOrder) {
   for (size_t i = 0; i < kAgents; ++i) EXPECT_EQ(agents[i]->ended(), "run" + std::to_string(i));
 }
 
+// Answers one stream after the other with what it was given, and then that the run is ended.
+class AnsweringAgent final : public v1::Agent::Service {
+ public:
+  explicit AnsweringAgent(std::vector<grpc::Status> answers)
+      : answers_(std::move(answers)), server_(*this) {}
+
+  const std::string& address() const { return server_.address(); }
+
+  grpc::Status Execute(
+      grpc::ServerContext* /*context*/,
+      grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>* stream) override {
+    v1::CoordinatorMessage message;
+    while (stream->Read(&message) && !message.has_cancel()) {
+    }
+    const std::lock_guard lock(mutex_);
+    if (next_ < answers_.size()) return answers_[next_++];
+    v1::AgentMessage last;
+    last.mutable_finished();
+    stream->Write(last);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::vector<grpc::Status> answers_;
+  std::mutex mutex_;
+  size_t next_ = 0;
+  test::LoopbackServer server_;
+};
+
+TEST(EndRunsTest, AnAgentWhoseCoordinatorTookItBackIsAskedAgain) {
+  const grpc::Status taken(grpc::StatusCode::ABORTED, "another stream took run r over");
+  const AnsweringAgent agent({taken, taken});
+  const absl::Status ended = EndRuns({{{.address = agent.address(), .name = ""}, "r"}}).at(0);
+  EXPECT_TRUE(ended.ok()) << ended;
+}
+
+TEST(EndRunsTest, ARunThatWasOverByThenIsEnded) {
+  const AnsweringAgent free({{grpc::StatusCode::NOT_FOUND, "target '': there is none"}});
+  const absl::Status ended = EndRuns({{{.address = free.address(), .name = ""}, "r"}}).at(0);
+  EXPECT_TRUE(ended.ok()) << ended;
+  const AnsweringAgent other({{grpc::StatusCode::PERMISSION_DENIED, "not you"}});
+  const absl::Status refused = EndRuns({{{.address = other.address(), .name = ""}, "r"}}).at(0);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+}
+
 TEST(EndRunsTest, OfNobodyThereIsNothingToEnd) { EXPECT_TRUE(EndRuns({}).empty()); }
 
 }  // namespace

@@ -77,6 +77,23 @@ TEST_F(RunEngineTest, ARestartedAgentGetsItsUrlsAgain) {
   EXPECT_EQ(agent.starts().size(), 2u);
 }
 
+TEST_F(RunEngineTest, ARestartedAgentMayBreakAgainBeforeItsFirstBatch) {
+  const FakeAgent& agent = Add({.break_after = 1000, .forget_at_break = true, .barren_streams = 2});
+  ExpectComplete(Run(5000), 5000);
+  EXPECT_EQ(agent.starts().size(), 4u);
+}
+
+// Its Started comes after the last batches of its life before have been committed.
+TEST_F(RunEngineTest, ARestartedAgentHearsNothingOfTheBatchesOfItsLifeBefore) {
+  options_.session.first_backoff = milliseconds(1);
+  const FakeAgent& agent = Add({.window = 20'000,
+                                .break_after = 15'000,
+                                .forget_at_break = true,
+                                .slow_start = milliseconds(1000)});
+  ExpectComplete(Run(20'000), 20'000);
+  EXPECT_EQ(agent.starts().size(), 2u);
+}
+
 TEST_F(RunEngineTest, UrlsOfAnAgentThatStaysAwayGoToTheOther) {
   Add();
   Add({.break_after = 500, .away_after_break = true});

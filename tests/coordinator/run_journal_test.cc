@@ -204,6 +204,31 @@ TEST_F(RunJournalTest, WhatALateAgentBringsIsThereForTheNextSession) {
   EXPECT_EQ(taken->state.image_ids.at("aarch64"), "sha256:2");
 }
 
+TEST_F(RunJournalTest, WhatALateAgentBringsIsNotedAgainWhenTheDiskFailed) {
+  RunJournal journal = Begin();
+  ASSERT_TRUE(Wait(journal.NoteList(5, 0)).ok());
+  Feed(journal);
+  const std::filesystem::path folder = journal.folder().path();
+  const std::filesystem::path away = folder.string() + ".away";
+  std::filesystem::rename(folder, away);
+  EXPECT_FALSE(Wait(journal.NoteReady(ReadyOn("late", "1"))).ok());
+  std::filesystem::rename(away, folder);
+  ASSERT_TRUE(Wait(journal.NoteReady(ReadyOn("late", "1"))).ok());
+  EXPECT_THAT(Text(), HasSubstr("late"));
+}
+
+TEST_F(RunJournalTest, WhereItsCredentialsAreIsKnownFromAnyFolder) {
+  RunOptions options;
+  options.target = *TargetRegistry().Find("native");
+  options.urls = "-";
+  options.credentials.named = "credentials";
+  const auto journal = RunJournal::Begin(*RunFolder::Create(folder_.path(), "run"), clock_,
+                                         {"run", folder_.File("run"), 0, "-"}, options);
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  EXPECT_EQ(journal->state().options.credentials.named,
+            (std::filesystem::current_path() / "credentials").string());
+}
+
 TEST_F(RunJournalTest, WhatIsKnownOfAgentsIsNotWrittenAgain) {
   RunJournal journal = Begin();
   ASSERT_TRUE(Wait(journal.NoteFeeding(ReadyOn("a", "1"))).ok());

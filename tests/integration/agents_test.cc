@@ -154,6 +154,22 @@ TEST_F(AgentsTest, CancelFreesAnAgent) {
   EXPECT_THAT(free.output(), HasSubstr("free"));
 }
 
+TEST_F(AgentsTest, ARunWhoseCoordinatorIsThereCanBeCancelledToo) {
+  StartAgent();
+  Program run(Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
+  run.Write(List(5000));
+  run.CloseInput();
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  Program cancel({Bin("fetchbench-coordinator"), "cancel", "--agents", addresses_});
+  EXPECT_EQ(cancel.WaitForExit(), 0) << cancel.output() << cancel.error();
+  EXPECT_THAT(cancel.output(), HasSubstr("is ended"));
+  EXPECT_EQ(run.WaitForExit(), 3) << run.error();
+  EXPECT_LT(Summary().at("ledger").at("recorded").to_number<int>(), 5000);
+  Program free({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
+  EXPECT_EQ(free.WaitForExit(), 0);
+  EXPECT_THAT(free.output(), HasSubstr("free"));
+}
+
 TEST_F(AgentsTest, AgentsElsewhereWithoutAnOriginAreAUsageError) {
   const auto run = Run("a.example\n", {"--agents", "192.0.2.1:7311"});
   EXPECT_EQ(exit_, 2);

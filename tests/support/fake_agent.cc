@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "common/record_codec.h"
 #include "common/url_cost.h"
 
@@ -117,7 +119,8 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
       stream.Write(*script_.only_word_after_break);
       return grpc::Status::OK;
     }
-    const bool resumed = !starts_.empty() && !script_.forget_at_break;
+    const bool resumed = !starts_.empty() && (reborn_ || !script_.forget_at_break);
+    reborn_ = reborn_ || broken_;
     starts_.push_back(message.start());
     if (!resumed) {
       held_.clear();
@@ -126,7 +129,9 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
       gathered_.clear();
       last_seq_ = message.start().last_committed_seq();
     }
+    if (broken_) std::this_thread::sleep_for(script_.slow_start);
     SendStarted(stream, resumed);
+    if (broken_ && script_.barren_streams-- > 0) return kBroken;
     for (const v1::Batch& batch : unacknowledged_) {
       if (batch.seq() <= message.start().last_committed_seq()) continue;
       v1::AgentMessage again;
@@ -140,7 +145,12 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
   }
   while (stream.Read(&message)) {
     const std::lock_guard lock(mutex_);
-    if (!HandleLocked(message, stream)) return broken_ ? kBroken : grpc::Status::OK;
+    if (HandleLocked(message, stream)) continue;
+    if (refused_ack_ > 0) {
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              fmt::format("batch {} is acknowledged, but there is none", refused_ack_)};
+    }
+    return broken_ ? kBroken : grpc::Status::OK;
   }
   return kBroken;
 }
@@ -150,6 +160,10 @@ bool FakeAgent::HandleLocked(const v1::CoordinatorMessage& message, CallStream& 
   if (message.has_lease()) return TakeLease(message.lease(), stream);
   if (message.has_ack()) {
     acknowledged_ = message.ack().seq();
+    if (acknowledged_ > last_seq_) {  // as an agent says it
+      refused_ack_ = acknowledged_;
+      return false;
+    }
     while (!unacknowledged_.empty() && unacknowledged_.front().seq() <= acknowledged_) {
       for (const auto& [lease, count] : batch_leases_.front().second) {
         if ((held_[lease] -= count) == 0) held_.erase(lease);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,8 +29,10 @@ struct FakeAgentScript {
   // After so many records the stream breaks, once. What was sent and not acknowledged is sent
   // again.
   std::optional<uint64_t> break_after{};
-  bool forget_at_break = false;   // the break is the end of this life: nothing is resumed
-  bool away_after_break = false;  // and no stream is accepted any more
+  bool forget_at_break = false;  // the break is the end of this life: nothing is resumed
+  int barren_streams = 0;        // so many of those after the break end right after Started
+  std::chrono::milliseconds slow_start{0};  // Started comes so late on those after the break
+  bool away_after_break = false;            // and no stream is accepted any more
   // Then every Start is answered with this alone.
   std::optional<v1::AgentMessage> only_word_after_break{};
   // And this is told with Started.
@@ -91,6 +94,7 @@ class FakeAgent final : public v1::Agent::Service {
   std::map<uint64_t, uint64_t> lease_of_;
   uint64_t last_seq_ = 0;
   uint64_t acknowledged_ = 0;
+  uint64_t refused_ack_ = 0;  // one of a batch that was never sent
   uint64_t records_sent_ = 0;
   uint64_t credit_ = 0;
   uint64_t overdrawn_ = 0;
@@ -100,6 +104,7 @@ class FakeAgent final : public v1::Agent::Service {
   bool finish_ = false;
   bool cancelled_ = false;
   bool broken_ = false;
+  bool reborn_ = false;    // a stream of the life after the break has begun
   LoopbackServer server_;  // its threads use all of the above
 };
 

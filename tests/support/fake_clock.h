@@ -20,9 +20,11 @@ class FakeClock final : public Clock {
   int64_t WallUs() const override { return wall_us_ + elapsed_us_.load(); }
 
   void Advance(std::chrono::microseconds step) { elapsed_us_ += step.count(); }
+  // Somebody sets the wall clock; no time passes.
+  void SetForward(std::chrono::microseconds step) { wall_us_ += step.count(); }
 
  private:
-  const int64_t wall_us_;
+  std::atomic<int64_t> wall_us_;
   std::atomic<int64_t> elapsed_us_{0};
 };
 

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "agent/container/container_config.h"
 #include "agent/container/container_exit.h"
@@ -23,6 +24,7 @@
 namespace fetchbench::agent {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -96,6 +98,10 @@ TEST(ContainerLimitsTest, WhatMakesNoSenseIsNamed) {
   v1::ContainerOptions memory;
   memory.set_memory_bytes(5);
   EXPECT_THAT(std::string(ApplyLimits(memory, {}, 0).status().message()), HasSubstr("memory"));
+  v1::ContainerOptions many;
+  many.set_cpu_permille(std::numeric_limits<uint32_t>::max());
+  EXPECT_THAT(std::string(ApplyLimits(many, {}, 0).status().message()),
+              AllOf(HasSubstr("cpu_permille"), HasSubstr("at most")));
 }
 
 // The Engine takes some of them for "no limit".
