@@ -64,9 +64,12 @@ TEST_F(AgentServerTest, ARunThatWasCancelledIsNotBegunAgain) {
   ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kFinished));
   first.End();
   const RunResult again = Run(MakeStart("r"), MakeUrls(10));
-  EXPECT_FALSE(again.finished);
-  ASSERT_TRUE(again.failed) << again.status.error_message();
-  EXPECT_THAT(again.failed->message(), HasSubstr("cancelled"));
+  // The last word again, while the agent does not know that it arrived.
+  ASSERT_TRUE(again.finished || again.failed) << again.status.error_message();
+  EXPECT_TRUE(again.records.empty());
+  if (again.failed) {
+    EXPECT_THAT(again.failed->message(), HasSubstr("cancelled"));
+  }
   EXPECT_TRUE(Run(MakeStart("another"), MakeUrls(10)).finished);
 }
 
