@@ -49,6 +49,18 @@ CLI::Validator Mib(uint64_t least, uint64_t most) {
   return {[least, most](const std::string& text) { return CheckMib(text, least, most); }, "MIB"};
 }
 
+// CLI::Range takes a number that is none for one within it.
+CLI::Validator Between(double least, double most) {
+  return {[least, most](const std::string& text) {
+            double value = 0;
+            const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+            if (whole && value >= least && value <= most) return std::string();
+            return fmt::format("'{}' is not a number from {} to {}", text, least, most);
+          },
+          fmt::format("[{} - {}]", least, most)};
+}
+
 }  // namespace
 
 ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string& version) {
@@ -81,7 +93,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   app.add_option("--cpus", cpus, "CPUs that this daemon runs on [not pinned]")->check(CheckCpuList);
   app.add_option("--orphan-timeout", orphan_seconds,
                  "Seconds without a coordinator after which a run is dropped")
-      ->check(CLI::Range(0.1, kLongestOrphanSeconds))
+      ->check(Between(0.1, kLongestOrphanSeconds))
       ->capture_default_str();
   app.add_option(
          "--build-network", options.build_network,
@@ -89,12 +101,12 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
          "fetchbench-guard is in force, else the Engine's default]")
       ->envname("FETCHBENCH_BUILD_NETWORK");
   app.add_option("--build-cpus", options.build_cpus, "CPUs that an image build may use, as in 1.5")
-      ->check(CLI::Range(kLeastBuildCpus, kMostBuildCpus));
+      ->check(Between(kLeastBuildCpus, kMostBuildCpus));
   app.add_option("--build-memory", build_mib,
                  "MiB that a step of an image build may use [4096, or what the host has]")
       ->check(Mib(kLeastBuildMib, kMostBuildMib));
   app.add_option("--build-timeout", build_seconds, "Seconds after which an image build is ended")
-      ->check(CLI::Range(1.0, kLongestBuildSeconds))
+      ->check(Between(1.0, kLongestBuildSeconds))
       ->capture_default_str();
   app.add_flag("--require-guard", options.require_guard,
                "Build no image where fetchbench-guard is not in force");

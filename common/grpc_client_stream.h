@@ -44,10 +44,14 @@ class ClientStream {
   }
 
   // The next message; after the last one the call's final status, where a final OK becomes
-  // EndOfStream(). DEADLINE_EXCEEDED: nothing came until `deadline`; the call goes on.
+  // EndOfStream(). DEADLINE_EXCEEDED: nothing came until `deadline`, and the call goes on; or it is
+  // over(), and this is what the peer ended it with: then every further Read answers so at once.
   Task<absl::StatusOr<In>> Read(SteadyTime deadline = SteadyTime::max()) {
     return StreamCore<Out, In>::Read(call_, deadline);
   }
+
+  // There is nothing left to read but the final status.
+  bool over() const { return call_->over(); }
 
   // OK when gRPC has taken the message (flow control delays that: back-pressure). A failure means
   // that the call is ending; Read tells why.

@@ -56,13 +56,18 @@ class StreamCore : public std::enable_shared_from_this<StreamCore<Out, In>> {
       self->waiting_reader_ = true;
       const bool woken = co_await self->readable_.WaitUntil(deadline);
       self->waiting_reader_ = false;
-      if (!woken) co_return absl::DeadlineExceededError("no message in time");
+      // Which may have come, or the end, before this coroutine's turn.
+      if (!woken && self->inbox_.empty() && !self->over_) {
+        co_return absl::DeadlineExceededError("no message in time");
+      }
     }
     In message = std::move(self->inbox_.front());
     self->inbox_.pop_front();
     self->MaybeRead();
     co_return std::move(message);
   }
+
+  bool over() const { return over_ && inbox_.empty(); }
 
   static Task<absl::Status> Write(Self self, Out message) {
     if (self->writing_) co_return absl::FailedPreconditionError("a write is under way");

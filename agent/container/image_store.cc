@@ -169,6 +169,11 @@ Task<absl::Status> ImageStore::Build(v1::TargetSpec target, docker::BodySource c
     progress(line);
   };
   absl::StatusOr<std::string> id = co_await builder.BuildImage(std::move(request), std::move(sink));
+  if (absl::IsDeadlineExceeded(id.status())) {
+    co_return absl::DeadlineExceededError(
+        fmt::format("building {} took longer than {} s, the agent's --build-timeout", name,
+                    std::chrono::duration<double>(settings_.build.time).count()));
+  }
   if (id.ok()) id = co_await WithBases(builder, std::move(name), *std::move(id), bases.seen());
   if (!id.ok()) co_return id.status();
   absl::Status tagged = co_await builder.TagImage(*id, key->repository, key->tag);

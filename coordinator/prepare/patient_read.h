@@ -24,7 +24,7 @@ Task<absl::StatusOr<Message>> PatientRead(Stream& stream, std::chrono::milliseco
     absl::StatusOr<Message> message = co_await stream.Read(std::min(limit, now + kStopLookUp));
     if (message.ok()) co_return message;
     if (stopped()) co_return absl::CancelledError("stopped by the user");
-    if (!absl::IsDeadlineExceeded(message.status())) co_return message;
+    if (!absl::IsDeadlineExceeded(message.status()) || stream.over()) co_return message;
     if (std::chrono::steady_clock::now() >= limit) {
       co_return absl::DeadlineExceededError(
           fmt::format("the agent said nothing for {} s while {}",

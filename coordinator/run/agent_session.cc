@@ -259,7 +259,7 @@ Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection>
       if (IsEndOfStream(message.status())) {
         co_return absl::UnavailableError("the agent ended the stream without a last word");
       }
-      if (absl::IsDeadlineExceeded(message.status())) {
+      if (absl::IsDeadlineExceeded(message.status()) && !connection->stream.over()) {
         co_return absl::UnavailableError(
             fmt::format("nothing heard for {} ms", self->limits_.silence.count()));
       }

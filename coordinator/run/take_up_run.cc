@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kSpool = "urls.spool";
+
 // With the run's name in front.
 absl::Status About(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
@@ -38,11 +40,20 @@ absl::Status CheckFiles(const RunFolder& folder, const ResumeState& state) {
         "the list came from standard input and had not been read to its end, so nothing was "
         "fetched: begin a new run");
   }
-  for (const char* name : {"urls.spool", "records.db"}) {
+  for (const char* name : {kSpool, "records.db"}) {
     std::error_code error;
     if (fs::exists(folder.File(name), error)) continue;
     return absl::NotFoundError(
         fmt::format("the file {} is missing: without it the run cannot be resumed", name));
+  }
+  // Memory is taken for each URL. One takes many bytes of the list, so this is no tight bound.
+  std::error_code error;
+  const uint64_t list_bytes = fs::file_size(folder.File(kSpool), error);
+  if (!error && state.urls > list_bytes) {
+    return absl::DataLossError(
+        fmt::format("it says that the run has {} URLs, and their list, {} of {} bytes, cannot hold "
+                    "them: one of the two is damaged, and the run cannot be resumed",
+                    state.urls, kSpool, list_bytes));
   }
   return absl::OkStatus();
 }
@@ -78,12 +89,13 @@ absl::StatusOr<TakenUpRun> TakeUpRun(const ResumeOptions& options, const TargetR
         std::string(folder.status().message()), options.out));
   }
   if (!folder.ok()) return folder.status();
-  const std::string text = ReadWholeFile(folder->File(ResumeState::kFileName));
-  if (text.empty()) {
+  const auto text = ReadTextFile(folder->File(ResumeState::kFileName));
+  if (absl::IsNotFound(text.status())) {
     return About(
         path, absl::NotFoundError("the coordinator was gone before it had begun: begin a new run"));
   }
-  auto state = ParseResumeState(text, targets);
+  if (!text.ok()) return text.status();
+  auto state = ParseResumeState(*text, targets);
   if (!state.ok()) return About(folder->File(ResumeState::kFileName), state.status());
   absl::Status status = CheckEnd(*state, options);
   if (status.ok()) status = CheckFiles(*folder, *state);

@@ -25,6 +25,21 @@ TEST(AgentOptionsTest, SizesAreMebibytes) {
   EXPECT_EQ(parsed.options->build_memory_bytes, uint64_t{6} << 20);
 }
 
+TEST(AgentOptionsTest, NumbersOutOfBoundsOrNoneAreRefused) {
+  for (const char* option : {"--orphan-timeout=", "--build-timeout=", "--build-cpus="}) {
+    for (const char* number : {"nan", "-nan", "inf", "-1", "0", "1e9", "1s", ""}) {
+      const std::string argument = std::string(option) + number;
+      ::testing::internal::CaptureStderr();
+      const ParsedOptions parsed = Parse({argument.c_str()});
+      const std::string said = ::testing::internal::GetCapturedStderr();
+      EXPECT_FALSE(parsed.options) << argument;
+      EXPECT_EQ(parsed.exit_code, 2) << argument;
+      EXPECT_THAT(said, HasSubstr(argument.substr(0, argument.find('=')))) << argument;
+    }
+  }
+  EXPECT_TRUE(Parse({"--orphan-timeout=0.5", "--build-cpus=1.5", "--build-timeout=60"}).options);
+}
+
 // As C reads numbers, 0100 is 64.
 TEST(AgentOptionsTest, ASizeThatIsNoDecimalNumberWithinBoundsIsRefusedAndSaysWhatWouldBe) {
   for (const char* mib : {"0100", "0x100", "0b1000000", "0", "00", "-64", "+64", "63", "64.5",

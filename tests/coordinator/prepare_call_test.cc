@@ -84,6 +84,17 @@ TEST_F(PrepareCallTest, AUserWhoGivesUpDoesNotWaitForAnAgentThatTakesNoImage) {
   EXPECT_EQ(prepared.get().agents[1].status(), absl::CancelledError("stopped by the user"));
 }
 
+// It is not what our own deadlines say: waiting on would be for ever, and at once.
+TEST_F(PrepareCallTest, AnAgentThatEndsTheCallWithADeadlineOfItsOwnIsHeard) {
+  const std::string why = "--describe did not end within 10000 ms";
+  Add({.ends_prepare = grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, why)});
+  const FleetCall call = StoppableCall();
+  auto last = test::RunOn(loop_, PrepareAgent(call, 0, PrepareWish()));
+  EXPECT_TRUE(test::IsReady(last));
+  stopped_ = true;
+  EXPECT_EQ(last.get().status(), absl::DeadlineExceededError(why));
+}
+
 // What an agent answers to a wish, and what of it is a breach of the protocol.
 class AnswerTest : public PrepareCallTest {
  protected:

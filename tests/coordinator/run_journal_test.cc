@@ -30,6 +30,7 @@ using fetchbench::test::kSecond;
 using fetchbench::test::TempFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RunJournalTest : public ::testing::Test {
  protected:
@@ -57,7 +58,7 @@ class RunJournalTest : public ::testing::Test {
   }
 
   void MakeFiles() {
-    folder_.Write("run/urls.spool", "x");
+    folder_.Write("run/urls.spool", "urls.");
     folder_.Write("run/records.db", "x");
   }
 
@@ -276,6 +277,32 @@ TEST_F(RunJournalTest, ACompleteRunLosesItsListAndIsRefused) {
   const auto refused = TakeUp();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("complete"));
+}
+
+// One bit is taken for each.
+TEST_F(RunJournalTest, MoreUrlsThanTheirListCanHoldAreDamage) {
+  for (const uint64_t urls : {uint64_t{6}, uint64_t{1} << 50, ~uint64_t{0}}) {
+    {
+      RunJournal journal = Begin();
+      ASSERT_TRUE(Wait(journal.NoteList(urls, 0)).ok());
+    }
+    MakeFiles();
+    const auto damaged = TakeUp();
+    EXPECT_TRUE(absl::IsDataLoss(damaged.status())) << damaged.status();
+    EXPECT_THAT(std::string(damaged.status().message()),
+                AllOf(HasSubstr("urls.spool"), HasSubstr(std::to_string(urls))));
+    std::filesystem::remove_all(folder_.File("run"));
+  }
+}
+
+TEST_F(RunJournalTest, AJournalThatCannotBeReadIsNotOneOfARunThatHasNotBegun) {
+  { const RunJournal journal = Begin(); }
+  std::filesystem::remove(folder_.File("run/resume.json"));
+  std::filesystem::create_directory(folder_.File("run/resume.json"));
+  const auto taken = TakeUp();
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(std::string(taken.status().message()),
+              AllOf(HasSubstr("resume.json"), Not(HasSubstr("begin a new run"))));
 }
 
 TEST_F(RunJournalTest, ARunWhoseListWasNotReadBeginsAnewFromItsFile) {

@@ -36,6 +36,7 @@ struct FakeImageScript {
   // What it says at once to who looks, and to who wants it ready; it keeps to no protocol.
   std::optional<v1::PrepareProgress> to_look{};
   std::optional<v1::PrepareProgress> to_prepare{};
+  std::optional<grpc::Status> ends_prepare{};  // at once, with this
 };
 
 // An agent that has, builds, hands out and takes images, which are nothing but their ids. A real
@@ -66,6 +67,7 @@ class FakeImageAgent final : public v1::Agent::Service {
     if (!stream->Read(&request)) return grpc::Status::CANCELLED;
     const v1::PrepareStart start = request.start();
     v1::PrepareProgress last;
+    if (script_.ends_prepare) return *script_.ends_prepare;
     if (const auto& says = start.look() ? script_.to_look : script_.to_prepare) {
       stream->Write(*says);
       while (stream->Read(&request)) {
