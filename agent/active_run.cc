@@ -172,7 +172,10 @@ RunCounts ActiveRun::counts() const {
 void ActiveRun::Tick() { executor_.Tick(); }
 
 bool ActiveRun::orphaned() const {
-  return attached_ == nullptr && clock_.Now() - detached_since_ > orphan_timeout_;
+  const milliseconds patience = executor_.untouched()
+                                    ? std::min(orphan_timeout_, config_.untouched_timeout)
+                                    : orphan_timeout_;
+  return attached_ == nullptr && clock_.Now() - detached_since_ > patience;
 }
 
 }  // namespace fetchbench::agent

@@ -30,6 +30,9 @@ struct AgentConfig {
   std::vector<int>
       child_cpus;  // where targets run: target_cpus, or the mask that the daemon was started with
   std::chrono::milliseconds orphan_timeout{600'000};
+  // The same for a run that was never lent a URL: long enough for a coordinator whose stream broke
+  // while the target was being started, and no longer, because there is nothing to come back for.
+  std::chrono::milliseconds untouched_timeout{30'000};
   std::chrono::milliseconds start_patience{30'000};     // from a stream's opening to its Start
   std::chrono::milliseconds describe_patience{10'000};  // for `TARGET --describe`
   std::chrono::milliseconds container_describe_patience{60'000};  // the same in a container
@@ -94,7 +97,7 @@ class ActiveRun {
   static constexpr std::chrono::milliseconds kTick{50};
 
   bool attached() const { return attached_ != nullptr; }
-  // No stream has been attached for the orphan timeout.
+  // No stream has been attached for the orphan timeout, or the shorter one of an untouched run.
   bool orphaned() const;
   // Nothing is left to tell but the last message.
   std::optional<v1::AgentMessage> Final() const;

@@ -45,7 +45,8 @@ ConnectionBook::Taken ConnectionBook::Take(Fd own) {
   const std::lock_guard lock(mutex_);
   if (closed_) return Taken::kClosed;
   const bool full = connections_.size() >= most_;
-  if (full && !EndIdle()) return Taken::kFull;
+  if (full && !EndIdle(false)) return Taken::kFull;
+  making_room_ = false;
   std::optional<PeerAddress> peer = PeerOf(own.get());
   connections_.push_back({std::move(own), next_id_++, peer});
   return full ? Taken::kForAnother : Taken::kYes;
@@ -53,11 +54,13 @@ ConnectionBook::Taken ConnectionBook::Take(Fd own) {
 
 bool ConnectionBook::MakeRoom() {
   const std::lock_guard lock(mutex_);
-  return EndIdle();
+  const bool ended = EndIdle(making_room_);
+  making_room_ = true;
+  return ended;
 }
 
-bool ConnectionBook::EndIdle() {
-  const std::optional<size_t> index = ToEnd();
+bool ConnectionBook::EndIdle(bool strangers) {
+  const std::optional<size_t> index = ToEnd(strangers);
   if (!index) return false;
   Disconnect(connections_[*index].fd);
   connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(*index));
@@ -67,8 +70,10 @@ bool ConnectionBook::EndIdle() {
 
 // Of whoever has most idle ones, so that nobody can drive others out by having many; of theirs one
 // that never had a call; of these the oldest, so that each has time to say something.
-std::optional<size_t> ConnectionBook::ToEnd() const {
-  const auto may_go = [](const Connection& c) { return c.uses == 0 && c.peer.has_value(); };
+std::optional<size_t> ConnectionBook::ToEnd(bool strangers) const {
+  const auto may_go = [strangers](const Connection& c) {
+    return c.uses == 0 && c.peer.has_value() && !(strangers && c.was_used);
+  };
   std::map<PeerAddress, size_t> idle;
   for (const Connection& c : connections_) {
     if (may_go(c)) ++idle[c.peer->Network()];

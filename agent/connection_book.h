@@ -63,7 +63,9 @@ class ConnectionBook {
   };
   // Not kYes or kForAnother: the connection is not in the book.
   Taken Take(Fd own);
-  // Ends an idle connection, as Take does; for when descriptors are scarce. False: there is none.
+  // Ends an idle connection, as Take does; for when descriptors are scarce. They are free only when
+  // gRPC has heard of the end: until Take has found room, further calls end none that had a call.
+  // False: there is none to end.
   bool MakeRoom();
   void CountRefusal();
 
@@ -92,8 +94,9 @@ class ConnectionBook {
   };
 
   void End(uint64_t id);
-  bool EndIdle();                       // under the lock
-  std::optional<size_t> ToEnd() const;  // under the lock
+  // Both under the lock. `strangers`: only of those that never had a call.
+  bool EndIdle(bool strangers);
+  std::optional<size_t> ToEnd(bool strangers) const;
 
   const size_t most_;
   mutable std::mutex mutex_;
@@ -102,6 +105,7 @@ class ConnectionBook {
   uint64_t refused_ = 0;
   uint64_t ended_ = 0;
   bool closed_ = false;
+  bool making_room_ = false;  // since MakeRoom nobody has found room
 };
 
 }  // namespace fetchbench::agent

@@ -33,6 +33,11 @@ class ResultOutbox {
   ResultOutbox(OutboxLimits limits, uint64_t last_committed_seq)
       : limits_(limits), last_seq_(last_committed_seq), acked_seq_(last_committed_seq) {}
 
+  // The first batch gets `last_committed_seq` + 1. Only before there was a record.
+  void StartAfter(uint64_t last_committed_seq) {
+    last_seq_ = acked_seq_ = sent_seq_ = last_committed_seq;
+  }
+
   void Add(Record record, uint64_t lease_id, SteadyTime now);
 
   // Closes the batch that is being gathered when it is old enough.

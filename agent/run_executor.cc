@@ -122,6 +122,8 @@ void RunExecutor::Attach(uint64_t last_committed_seq) {
   outstanding_credit_ = 0;
   outstanding_bytes_ = 0;
   bytes_granted_ = false;
+  // What was committed is of a life of this agent before this run: it has given no batch.
+  if (untouched_) outbox_.StartAfter(last_committed_seq);
   Ack(last_committed_seq);
   outbox_.Rewind();
 }

@@ -84,7 +84,8 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
     ++counts_.reconnects;
     Opened opened;
     opened.run = run_;
-    opened.resumed = true;
+    // Of what the coordinator had lent this agent, one that was lent nothing knows nothing.
+    opened.resumed = !run_->executor().untouched();
     co_return opened;
   }
   if (absl::Status s = CheckFree(start.run_id()); !s.ok()) co_return s;
@@ -235,10 +236,6 @@ void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
   // All records are committed: nothing needs to wait for this coordinator.
   if (std::optional<v1::AgentMessage> final = run->Final()) {
     Conclude(run, std::move(*final));
-    return;
-  }
-  if (run->executor().untouched()) {
-    DropRun("its coordinator left before it had lent a URL");
     return;
   }
   LogEvent(level::warn, "coordinator_away", {{"run", run->id()}},

@@ -43,7 +43,8 @@ TEST_F(AgentServerTest, SecondRunIsToldWhichOneItMustWaitFor) {
 }
 
 // There is nothing in it that anybody could come back for.
-TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForItsCoordinator) {
+TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForLong) {
+  config_.untouched_timeout = milliseconds(100);
   Serve();
   {
     RunStream first(*stub_, MakeStart("first"));
@@ -54,6 +55,52 @@ TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForItsCoordinator) 
   }
   EXPECT_EQ(Describe().busy_run_id(), "");
   EXPECT_TRUE(Run(MakeStart("second"), MakeUrls(10)).finished);
+}
+
+// Its records are numbered from where that coordinator now is, and it says that it knows of no lease.
+TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingBelongsToTheNextStreamLikeANewOne) {
+  Serve();
+  {
+    RunStream first(*stub_, MakeStart("r"));
+    ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  }
+  v1::Start start = MakeStart("r");
+  start.set_last_committed_seq(77);  // of a life of this agent before
+  const RunResult r = Run(start, MakeUrls(10));
+  ASSERT_TRUE(r.finished) << r.status.error_message();
+  EXPECT_FALSE(r.started->resumed());
+  EXPECT_EQ(r.last_seq, 78);
+  EXPECT_THAT(r.records, SizeIs(10));
+}
+
+// A coordinator that loses its patience with each stream still gets its agent in the end.
+TEST_F(AgentServerTest, ATargetThatWasStartedForAStreamThatIsGoneIsThereForTheNext) {
+  const std::string asked = folder_ + "/asked";
+  const std::string go = folder_ + "/go";
+  const std::string started = folder_ + "/started";
+  config_.native_path = Script("slow", fmt::format("touch {}\n"
+                                                   "while [ ! -e {} ]; do sleep 0.02; done\n"
+                                                   "[ \"$1\" = --describe ] || echo >> {}\n"
+                                                   "exec {} \"$@\"",
+                                                   asked, go, started, config_.native_path));
+  Serve();
+  {
+    RunStream first(*stub_, MakeStart("r"));
+    for (int i = 0; i < 500 && !std::filesystem::exists(asked); ++i) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    ASSERT_TRUE(std::filesystem::exists(asked));
+    first.Abort();
+  }
+  std::ofstream(go).put('\n');
+  RunResult r;
+  for (int i = 0; i < 500 && !r.finished; ++i) {
+    r = Run(MakeStart("r"), MakeUrls(10));  // "still being started" at first
+    if (!r.finished) std::this_thread::sleep_for(milliseconds(20));
+  }
+  ASSERT_TRUE(r.finished) << r.status.error_message();
+  EXPECT_THAT(r.records, SizeIs(10));
+  EXPECT_EQ(std::filesystem::file_size(started), 1u) << "the target was started once";
 }
 
 TEST_F(AgentServerTest, ARunThatWasCancelledIsNotBegunAgain) {

@@ -129,6 +129,29 @@ TEST_F(ConnectionBookTest, WhoIsAtWorkStaysAndWithoutAnyIdleOneNobodyComesIn) {
   EXPECT_FALSE(a.Ended() || b.Ended());
 }
 
+// A burst that comes faster than gRPC hears of ends must not drive out who was let in before.
+TEST_F(ConnectionBookTest, UntilRoomIsFoundOnlyStrangersAreEndedForIt) {
+  const Pair known = Connect("127.0.0.1");
+  const Pair b = Connect("127.0.0.1");
+  const Pair c = Connect("127.0.0.1");
+  for (const Pair* pair : {&known, &b, &c}) ASSERT_EQ(Take(*pair), Taken::kYes);
+  { const ConnectionBook::Use described = book_.Begin(known.peer); }
+  EXPECT_TRUE(book_.MakeRoom());
+  EXPECT_TRUE(book_.MakeRoom());
+  EXPECT_FALSE(book_.MakeRoom());
+  EXPECT_FALSE(known.Ended());
+  // There was room, and it is scarce again.
+  const Pair d = Connect("127.0.0.1");
+  ASSERT_EQ(Take(d), Taken::kYes);
+  EXPECT_TRUE(book_.MakeRoom());
+  EXPECT_TRUE(d.Ended());
+  book_.ForgetAll();
+  ASSERT_EQ(Take(known), Taken::kYes);
+  { const ConnectionBook::Use described = book_.Begin(known.peer); }
+  EXPECT_TRUE(book_.MakeRoom());
+  EXPECT_TRUE(known.Ended());
+}
+
 TEST_F(ConnectionBookTest, ACallIsOfTheNewerConnectionWhereAnAddressAndPortCameAgain) {
   const Pair a = Connect("127.0.0.1");
   ASSERT_EQ(Take(a), Taken::kYes);  // has ended, and that was not heard of yet

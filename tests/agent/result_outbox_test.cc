@@ -118,6 +118,15 @@ TEST_F(ResultOutboxTest, NumbersGoOnWhereAnEarlierAgentStopped) {
   EXPECT_THAT(Unsent(outbox), ElementsAre(51));
 }
 
+TEST_F(ResultOutboxTest, BeforeTheFirstRecordItMayStillHaveToStartElsewhere) {
+  ResultOutbox outbox(OutboxLimits{.batch_records = 1}, 0);
+  outbox.StartAfter(50);
+  EXPECT_TRUE(Ack(outbox, 50).ok());
+  EXPECT_EQ(outbox.NextUnsent(), nullptr);
+  Fill(outbox, 1);
+  EXPECT_THAT(Unsent(outbox), ElementsAre(51));
+}
+
 TEST_F(ResultOutboxTest, StallsBetweenTheMarks) {
   ResultOutbox outbox(OutboxLimits{.batch_records = 1, .high_bytes = 64 * 10, .low_bytes = 64 * 5},
                       0);
