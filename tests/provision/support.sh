@@ -90,9 +90,8 @@ recorded() {
 # begin_run URLS OPTION...: over the inventory, on the web of start_origin; its process in run_pid, its summary (JSON) in
 # $work/summary, what else it says in $work/said.
 begin_run() {
-  local urls=$1 i
+  seq -f 'https://site-%.0f.test/' 0 "$(($1 - 1))" >"$work/urls"
   shift
-  for ((i = 0; i < urls; ++i)); do echo "https://site-$i.test/"; done >"$work/urls"
   timeout 900 "$FETCHBENCH_BIN/fetchbench-coordinator" run native --inventory "$inventory" --origin "$control" --urls "$work/urls" \
     --concurrency 5 --format json --out "$work/out" "$@" >"$work/summary" 2>"$work/said" </dev/null &
   run_pid=$!
