@@ -50,6 +50,7 @@ ActiveRun::ActiveRun(const AgentConfig& config, const Clock& clock, const v1::St
     : config_(config),
       clock_(clock),
       id_(start.run_id()),
+      agent_(start.agent()),
       since_us_(clock.WallUs()),
       facts_(std::move(launch.facts)),
       container_(std::move(launch.container)),

@@ -24,6 +24,7 @@ namespace fetchbench::agent {
 // What a daemon is, from its options and its host; the same for all runs.
 struct AgentConfig {
   std::string version;
+  std::string instance_id;  // of this process (instance_id.h); empty: it is not told
   std::string native_path;
   std::string entry_path;        // fetchbench-entry, which every container target begins with
   std::vector<int> target_cpus;  // empty: targets are not pinned
@@ -108,6 +109,8 @@ class ActiveRun {
   RunCounts counts() const;
   const v1::TargetUsage& last_usage() const { return last_usage_; }
   const std::string& id() const { return id_; }
+  // What the coordinator that began it calls this agent; empty: it did not say.
+  const std::string& agent() const { return agent_; }
   int64_t since_us() const { return since_us_; }
 
  private:
@@ -118,6 +121,7 @@ class ActiveRun {
   const AgentConfig& config_;
   const Clock& clock_;
   const std::string id_;
+  const std::string agent_;
   const int64_t since_us_;
   const v1::TargetFacts facts_;
   const std::optional<v1::ContainerOptions> container_;

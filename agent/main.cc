@@ -15,11 +15,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "agent/host_facts.h"
+#include "agent/instance_id.h"
 #include "agent/memory_limit.h"
 #include "agent/options.h"
 #include "agent/process/cpu_list.h"
@@ -87,6 +89,8 @@ uint64_t MemoryLimit(uint64_t chosen, uint64_t host_memory) {
 AgentConfig MakeConfig(const Options& options, const std::vector<int>& allowed) {
   AgentConfig config;
   config.version = FETCHBENCH_VERSION;
+  std::random_device random;
+  config.instance_id = MakeInstanceId([&random] { return random(); });
   config.native_path = options.native.empty() ? Sibling("fetchbench-native") : options.native;
   config.entry_path = Sibling("fetchbench-entry");
   config.target_cpus = options.target_cpus;

@@ -41,6 +41,16 @@ v1::AgentMessage FailedToBegin(const std::string& run_id, const absl::Status& wh
   return message;
 }
 
+// Both sessions of a coordinator that has this agent by two names would take the run from each
+// other for as long as it lasts: it stays with the one that began it.
+absl::Status CheckSameName(const v1::Start& start, const ActiveRun& run) {
+  const std::string& name = run.agent();
+  if (name.empty() || start.agent().empty() || name == start.agent()) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      fmt::format("it is the same agent as {}, which has this run already: name it once",
+                  OneLine(name, kShownNameBytes)));
+}
+
 void LogEnd(const std::string& run_id, const v1::AgentMessage& final, bool cancelled) {
   if (final.has_failed()) {
     const v1::Failed& failed = final.failed();
@@ -79,6 +89,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (absl::Status s = CheckStart(start, config_.version); !s.ok()) co_return s;
   if (shutting_down_) co_return absl::UnavailableError("the agent is shutting down");
   if (run_ && run_->id() == start.run_id()) {
+    if (absl::Status s = CheckSameName(start, *run_); !s.ok()) co_return s;
     LogEvent(level::info, "coordinator_back", {{"run", start.run_id()}},
              fmt::format("run {} is taken over by a new stream", start.run_id()));
     ++counts_.reconnects;
@@ -275,6 +286,7 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
   std::string engine = co_await containers_.EngineVersion();
   v1::DescribeResponse response;
   response.set_version(config_.version);
+  response.set_instance_id(config_.instance_id);
   *response.mutable_host() = config_.host;
   response.mutable_host()->set_clock_us(clock_.WallUs());
   response.mutable_host()->set_docker(std::move(engine));

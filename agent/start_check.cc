@@ -12,6 +12,7 @@ namespace fetchbench::agent {
 namespace {
 
 constexpr size_t kShownVersionBytes = 100;
+constexpr size_t kMaxAgentNameBytes = 4 << 10;
 // One for each architecture; of a name and an id each.
 constexpr int kMaxImageIds = 32;
 constexpr size_t kMaxImageIdBytes = 256;
@@ -54,6 +55,10 @@ absl::Status CheckStart(const v1::Start& start, const std::string& version) {
     return absl::InvalidArgumentError(
         fmt::format("run id of {} bytes: 1 to {}, without control characters",
                     start.run_id().size(), kMaxRunIdBytes));
+  }
+  if (start.agent().size() > kMaxAgentNameBytes) {
+    return absl::InvalidArgumentError(fmt::format("agent's name of {} bytes: at most {}",
+                                                  start.agent().size(), kMaxAgentNameBytes));
   }
   if (start.last_committed_seq() > kMaxSeq) {
     return absl::InvalidArgumentError(

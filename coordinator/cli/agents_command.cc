@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "common/standard_streams.h"
 #include "coordinator/fleet/agents_table.h"
 #include "coordinator/fleet/describe_agents.h"
+#include "coordinator/fleet/same_agent.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/ui/terminal.h"
@@ -36,20 +38,23 @@ std::string Render(const Options& options, const std::vector<Described>& describ
 ExitCode ListAgents(const Options& options) {
   const std::vector<Described> described = DescribeAll(options.agents, {});
   const bool all = std::ranges::all_of(described, [](const Described& d) { return d.ok(); });
-  const absl::Status same = CheckVersions(options.agents, described, FETCHBENCH_VERSION);
-  const ExitCode code = !same.ok() ? ExitCode::kUsage
-                        : all      ? ExitCode::kDone
-                                   : ExitCode::kIncomplete;
+  // What keeps a run from starting with them.
+  absl::Status fit = CheckVersions(options.agents, described, FETCHBENCH_VERSION);
+  if (fit.ok()) fit = CheckDistinct(options.agents, described);
+  const ExitCode code = !fit.ok() ? ExitCode::kUsage
+                        : all     ? ExitCode::kDone
+                                  : ExitCode::kIncomplete;
   const ExitCode printed = Print(Render(options, described), code);
-  if (!same.ok()) Complain("text", std::string(same.message()));
+  if (!fit.ok()) Complain("text", std::string(fit.message()));
   return printed;
 }
 
 ExitCode CancelRuns(const Options& options) {
   const std::vector<Described> agents = DescribeAll(options.agents, {});
+  const std::vector<std::optional<size_t>> same = FindSameAgents(agents);
   std::vector<BusyAgent> busy;
   for (size_t i = 0; i < agents.size(); ++i) {
-    if (!agents[i].ok() || agents[i]->response.busy_run_id().empty()) continue;
+    if (!agents[i].ok() || same[i] || agents[i]->response.busy_run_id().empty()) continue;
     busy.push_back({options.agents[i], agents[i]->response.busy_run_id()});
   }
   const std::vector<absl::Status> ended = EndRuns(busy);
@@ -61,6 +66,8 @@ ExitCode CancelRuns(const Options& options) {
     if (!agents[i].ok()) {
       said = AgentStateText(agents[i]);
       code = ExitCode::kIncomplete;
+    } else if (same[i]) {
+      said = SameAgentText(options.agents[*same[i]]);
     } else if (const std::string& run = agents[i]->response.busy_run_id(); !run.empty()) {
       const absl::Status& status = ended[next++];
       said = status.ok()

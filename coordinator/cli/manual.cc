@@ -153,8 +153,8 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
         "  run since when, or why it cannot be reached), version, CPUs, memory, Docker\n"
         "  Engine, load over the last minute, how far its clock is from this one's, when its\n"
         "  certificate expires, and the targets that are ready. Exit status 3: one could\n"
-        "  not be reached; 2: one is of another version than this coordinator, which no run\n"
-        "  starts with.\n\n";
+        "  not be reached; 2: one is of another version than this coordinator, or there\n"
+        "  twice, under two addresses: no run starts with it.\n\n";
   } else if (command == "bench") {
     out +=
         " - runs targets in turns and prints their table\n\nSYNOPSIS\n"

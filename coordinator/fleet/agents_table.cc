@@ -7,10 +7,12 @@
 #include <boost/json.hpp>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "common/record_line.h"
 #include "common/utf8.h"
 #include "coordinator/fleet/memory_trouble.h"
+#include "coordinator/fleet/same_agent.h"
 #include "coordinator/ui/box_table.h"
 #include "coordinator/ui/human_numbers.h"
 #include "coordinator/ui/paint.h"
@@ -202,6 +204,19 @@ std::string MemoryTroubles(const std::vector<AgentEndpoint>& endpoints,
   return text;
 }
 
+// A line for each agent that was named before by another address.
+std::string SecondNames(const std::vector<AgentEndpoint>& endpoints,
+                        const std::vector<Described>& described, const TextStyle& style) {
+  const std::vector<std::optional<size_t>> same = FindSameAgents(described);
+  std::string text;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (!same[i]) continue;
+    const std::string line = endpoints[i].shown() + " " + SameAgentText(endpoints[*same[i]]);
+    text += Join(WrapWords(Harmless(line, !style.utf8), style.width));
+  }
+  return text;
+}
+
 std::string Safe(const std::string& text, const TextStyle& style) {
   return Harmless(text, !style.utf8);
 }
@@ -231,7 +246,8 @@ std::string AgentsText(const std::vector<AgentEndpoint>& endpoints,
     states.push_back(Painted(c, described[i], Paint(style.colour)));
     rows.push_back(std::move(c));
   }
-  const std::string sums = Sums(described) + "\n" + MemoryTroubles(endpoints, described, style);
+  const std::string sums = Sums(described) + "\n" + MemoryTroubles(endpoints, described, style) +
+                           SecondNames(endpoints, described, style);
   const BoxTable wide = WideTable(rows, states);
   if (wide.Width() <= style.width) return Join(wide.Lines(style.utf8)) + sums;
   const BoxTable state = StateTable(rows, states, style);
@@ -247,11 +263,13 @@ std::string AgentsText(const std::vector<AgentEndpoint>& endpoints,
 
 std::string AgentsLines(const std::vector<AgentEndpoint>& endpoints,
                         const std::vector<Described>& described) {
+  const std::vector<std::optional<size_t>> same = FindSameAgents(described);
   std::string text;
   for (size_t i = 0; i < endpoints.size(); ++i) {
     const Cells c = CellsOf(endpoints[i], described[i]);
     std::string line = endpoints[i].name.empty() ? c.address : c.name + " at " + c.address;
     line += ": " + c.state;
+    if (same[i]) line += "; " + SameAgentText(endpoints[*same[i]]);
     if (described[i].ok()) {
       const v1::HostFacts& host = described[i]->response.host();
       line += fmt::format(
@@ -269,6 +287,7 @@ std::string AgentsLines(const std::vector<AgentEndpoint>& endpoints,
 
 std::string AgentsJson(const std::vector<AgentEndpoint>& endpoints,
                        const std::vector<Described>& described) {
+  const std::vector<std::optional<size_t>> same = FindSameAgents(described);
   json::array agents;
   for (size_t i = 0; i < endpoints.size(); ++i) {
     json::object o{{"name", ValidUtf8(endpoints[i].shown(), kReplacementCharacter)},
@@ -283,6 +302,7 @@ std::string AgentsJson(const std::vector<AgentEndpoint>& endpoints,
     const v1::HostFacts& host = agent.host();
     o["busy_run"] = agent.busy_run_id().empty() ? json::value() : json::value(agent.busy_run_id());
     if (!agent.busy_run_id().empty()) o["busy_since_us"] = agent.busy_since_us();
+    if (same[i]) o["same_as"] = ValidUtf8(endpoints[*same[i]].shown(), kReplacementCharacter);
     o["version"] = agent.version();
     o["hostname"] = host.hostname();
     o["os"] = host.os();

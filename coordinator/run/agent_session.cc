@@ -11,6 +11,7 @@
 #include "common/grpc_options.h"
 #include "common/record_codec.h"
 #include "common/url_cost.h"
+#include "common/utf8.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/peer_text.h"
 #include "coordinator/fleet/tls_diagnosis.h"
@@ -63,7 +64,9 @@ AgentSession::AgentSession(net::any_io_executor loop, AgentEndpoint endpoint, v1
       events_(std::move(events)),
       stub_(v1::Agent::NewStub(MakeAgentChannel(endpoint_))),
       room_(loop_),
-      retry_(loop_) {}
+      retry_(loop_) {
+  start_.set_agent(ValidUtf8(endpoint_.shown()));
+}
 
 void AgentSession::Begin() {
   net::co_spawn(loop_, Run(shared_from_this()), [self = shared_from_this()](std::exception_ptr e) {

@@ -8,6 +8,7 @@
 #include "common/all_of.h"
 #include "common/blocking.h"
 #include "coordinator/fleet/describe_agents.h"
+#include "coordinator/fleet/same_agent.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 
@@ -87,7 +88,11 @@ Task<absl::Status> RunStage::CheckAgents() {
   const std::vector<Described> described =
       co_await DescribeAll(loop_, agents_, limits, events_.stopped);
   for (const Described& agent : described) answered_.push_back(agent.ok());
-  co_return CheckVersions(agents_, described, FETCHBENCH_VERSION);
+  absl::Status fit = CheckVersions(agents_, described, FETCHBENCH_VERSION);
+  // A run that is resumed keeps its agents, whoever they are: one that is there twice refuses one
+  // of the two sessions itself.
+  if (fit.ok() && before_ == nullptr) fit = CheckDistinct(agents_, described);
+  co_return fit;
 }
 
 // All agents at once: what an earlier session left with them would make them refuse this one. One

@@ -42,6 +42,40 @@ TEST_F(AgentServerTest, SecondRunIsToldWhichOneItMustWaitFor) {
   EXPECT_TRUE(Drive(first, MakeUrls(10)).status.ok());
 }
 
+v1::Start StartOf(const std::string& run_id, const std::string& agent) {
+  v1::Start start = MakeStart(run_id);
+  start.set_agent(agent);
+  return start;
+}
+
+// A coordinator that has one agent by two names has two sessions with it.
+TEST_F(AgentServerTest, ARunStaysWithTheNameThatItWasBegunBy) {
+  Serve();
+  RunStream first(*stub_, StartOf("r", "localhost:7311"));
+  ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  RunStream second(*stub_, StartOf("r", "127.0.0.1:7311"));
+  const grpc::Status status = second.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("it is the same agent as localhost:7311, which has this run already"));
+  const RunResult r = Drive(first, MakeUrls(10));
+  EXPECT_TRUE(r.status.ok()) << r.status.error_message();
+  EXPECT_THAT(r.records, SizeIs(10));
+}
+
+TEST_F(AgentServerTest, ARunIsTakenOverByTheSameNameAndByWhoTellsNone) {
+  Serve();
+  RunStream first(*stub_, StartOf("r", "localhost:7311"));
+  ASSERT_TRUE(first.ReadUntil(v1::AgentMessage::kStarted));
+  RunStream again(*stub_, StartOf("r", "localhost:7311"));
+  ASSERT_TRUE(again.ReadUntil(v1::AgentMessage::kStarted));
+  EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+  RunStream cancel(*stub_, MakeStart("r"));
+  ASSERT_TRUE(cancel.ReadUntil(v1::AgentMessage::kStarted));
+  cancel.SendCancel();
+  EXPECT_TRUE(cancel.ReadUntil(v1::AgentMessage::kFinished));
+}
+
 // There is nothing in it that anybody could come back for.
 TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForLong) {
   config_.untouched_timeout = milliseconds(100);
@@ -57,7 +91,8 @@ TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForLong) {
   EXPECT_TRUE(Run(MakeStart("second"), MakeUrls(10)).finished);
 }
 
-// Its records are numbered from where that coordinator now is, and it says that it knows of no lease.
+// Its records are numbered from where that coordinator now is, and it says that it knows of no
+// lease.
 TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingBelongsToTheNextStreamLikeANewOne) {
   Serve();
   {

@@ -84,6 +84,18 @@ TEST_F(AgentsTableTest, TellsWhoHadTooMuchMemory) {
   EXPECT_FALSE(json.at(0).as_object().contains("memory_trouble"));
 }
 
+TEST_F(AgentsTableTest, TellsWhoIsThereTwice) {
+  AddThree();
+  for (const size_t i : {0, 1}) described_[i]->response.set_instance_id("one");
+  EXPECT_EQ(LinesOf(Text(240)).back(), "web-2 is the same agent as web-1");
+  const std::vector<std::string> lines = LinesOf(AgentsLines(endpoints_, described_));
+  EXPECT_THAT(lines[1], HasSubstr("; is the same agent as web-1; fetchbench 0.1.0"));
+  EXPECT_THAT(lines[0], Not(HasSubstr("same agent")));
+  const boost::json::value json = boost::json::parse(AgentsJson(endpoints_, described_));
+  EXPECT_EQ(json.at(1).at("same_as").as_string(), "web-1");
+  EXPECT_FALSE(json.at(0).as_object().contains("same_as"));
+}
+
 TEST_F(AgentsTableTest, AWideTerminalGetsOneTable) {
   AddThree();
   const std::string text = Text(240);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/integration/agents_fixture.h"
@@ -9,8 +10,10 @@
 namespace fetchbench::test {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 class AgentsTest : public AgentsFixture {};
 
@@ -98,6 +101,60 @@ TEST_F(AgentsTest, AnAgentThatIsNotThereIsNamedAndTheRunGoesOn) {
   EXPECT_THAT(run->error(), HasSubstr("agent 127.0.0.1:1 is not there"));
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "50");
   EXPECT_TRUE(Summary().at("degraded").as_bool());
+}
+
+TEST_F(AgentsTest, ARunWithOneAgentAtTwoAddressesDoesNotStart) {
+  StartAgent();
+  const std::string& first = listening_[0];
+  const std::string second = "localhost" + first.substr(first.find(':'));
+  const std::string both = second + "," + first;
+  const auto run = Run(List(50), {"--agents", both});
+  EXPECT_EQ(exit_, 2) << run->error();
+  const std::string why = "agent " + second + " is named twice: " + first + " is the same one";
+  EXPECT_THAT(run->error(), HasSubstr(why));
+  EXPECT_THAT(run->error(), Not(HasSubstr("took run")));
+  Program agents({Bin("fetchbench-coordinator"), "agents", "--agents", both});
+  EXPECT_EQ(agents.WaitForExit(), 2);
+  EXPECT_THAT(agents.output(), HasSubstr("\n" + first + ": free; is the same agent as " + second));
+  EXPECT_THAT(agents.error(), HasSubstr(why));
+  Program cancel({Bin("fetchbench-coordinator"), "cancel", "--agents", both});
+  EXPECT_EQ(cancel.WaitForExit(), 0);
+  EXPECT_EQ(cancel.output(),
+            second + ": free already\n" + first + ": is the same agent as " + second + "\n");
+}
+
+// The second address leads to the agent only when the run is under way. The agent stays with the
+// session that has it, without a break. Whoever goes on with the run has both from its beginning.
+TEST_F(AgentsTest, AnAgentThatComesUnderASecondAddressIsNotTakenOver) {
+  const auto agent = StartAgentAt(1);
+  const std::string alias = folder_.File("alias");
+  std::ofstream(folder_.File("even.json"))
+      << R"({"name": "even", "http": {"first_byte_ms": {"median": 20}}})";
+  Program run(Command({"--agents", AgentAddress(1) + ",unix:" + alias, "--connect-timeout", "1",
+                       "--concurrency", "4"},
+                      "sim:" + folder_.File("even.json")));
+  run.Write(List(2000));
+  run.CloseInput();
+  ASSERT_EQ(AgentOfTheFirstRecord(), "0") << run.error();
+  std::filesystem::create_symlink(folder_.File("agent1"), alias);
+  const std::string why = "it is the same agent as ";
+  ASSERT_TRUE(run.WaitForError("agent unix:" + alias + " gave up: " + why + AgentAddress(1)))
+      << run.error();
+  const std::string before = Ask("SELECT count(*) FROM record");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (Ask("SELECT count(*) FROM record") == before &&
+         std::chrono::steady_clock::now() < deadline) {
+    usleep(20'000);
+  }
+  EXPECT_NE(Ask("SELECT count(*) FROM record"), before) << run.error();
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.WaitForExit(), -SIGKILL);
+  EXPECT_THAT(run.error(), Not(AnyOf(HasSubstr("is away"), HasSubstr("is back"))));
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 0) << resumed->error();
+  EXPECT_THAT(resumed->error(), HasSubstr("gave up: " + why));
+  EXPECT_EQ(Ask("SELECT count(*) FROM record"), "2000");
+  ExpectBalanced();
 }
 
 TEST_F(AgentsTest, WithoutAnyAgentTheRunIsIncomplete) {
