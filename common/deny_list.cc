@@ -26,6 +26,14 @@ bool SameFile(const struct stat& a, const struct stat& b) {
 absl::StatusOr<Serials> ReadSerials(const std::string& path) {
   std::ifstream in(path);
   if (!in) return FromErrno(errno, path);
+  // As a full disk or the beginning of a copy leaves it. Not by its size: that of a moment ago may
+  // have been another.
+  if (in.peek() == std::ifstream::traits_type::eof() && !in.bad()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} is empty: copy it anew; one that is to deny nobody has a line of comment, as in '# "
+        "nobody', or is not there at all",
+        path));
+  }
   Serials serials;
   std::string line;
   for (size_t number = 1; std::getline(in, line); ++number) {
@@ -72,6 +80,10 @@ absl::Status DenyList::Refresh() {
   // example, can be a moment later, and must not be taken for known.
   if (serials.ok() || absl::IsInvalidArgument(serials.status())) seen_ = now;
   if (!serials.ok()) return serials.status();
+  if (serials->empty() && !serials_.empty()) {
+    spdlog::warn("deny list: {} {}; nobody is denied any more", path_,
+                 now.st_ino == 0 ? "is gone" : "has no serial number");
+  }
   serials_ = *std::move(serials);
   return absl::OkStatus();
 }

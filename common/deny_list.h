@@ -14,15 +14,16 @@
 namespace fetchbench {
 
 // Serial numbers of certificates that are no longer welcome: hex, one a line; blank lines and what
-// follows '#' are skipped. A file that is not there denies nobody. Read again when it has changed.
-// Any thread.
+// follows '#' are skipped. A file that is not there denies nobody, nor does one of comments alone;
+// one without a byte is no list. Read again when it has changed. Any thread.
 class DenyList {
  public:
-  // InvalidArgument: a line is no serial number, and which. Others: it cannot be read.
+  // InvalidArgument: a line is no serial number, and which, or there is not a byte in it. Others:
+  // it cannot be read.
   static absl::StatusOr<std::unique_ptr<DenyList>> Load(std::string path);
 
   // `serial` as NormalSerial gives it. When the file has become unreadable or wrong, what was
-  // denied before stays denied, and that is logged.
+  // denied before stays denied; that is logged, and so is a new list that denies nobody any more.
   bool Contains(const std::string& serial);
 
  private:

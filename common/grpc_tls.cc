@@ -10,10 +10,14 @@
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
 
+#include <chrono>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/files.h"
+#include "common/log_budget.h"
 #include "common/status_util.h"
 
 namespace fetchbench {
@@ -22,6 +26,12 @@ namespace {
 namespace tls = grpc::experimental;
 
 std::string TextOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+
+// Who is refused can come again as often as he likes.
+void WarnWithin(LogBudget& budget, std::string_view what, const absl::Status& why) {
+  const std::optional<std::string> left_out = budget.Allow(what, std::chrono::steady_clock::now());
+  if (left_out) spdlog::warn("{}: {}{}", what, std::string(why.message()), *left_out);
+}
 
 // What gRPC asks once a handshake is through and the peer's chain leads to the CA.
 class PeerVerifier final : public tls::ExternalCertificateVerifier {
@@ -35,7 +45,7 @@ class PeerVerifier final : public tls::ExternalCertificateVerifier {
         credentials_->CheckPeer(TextOf(request->peer_cert()), role_, name_);
     // gRPC tells nobody on the server's side.
     if (!checked.ok() && role_ == Role::kOperator) {
-      spdlog::warn("refused a connection: {}", std::string(checked.message()));
+      WarnWithin(budget_, "refused a connection", checked);
     }
     *status = ToGrpc(checked);
     return true;
@@ -47,6 +57,7 @@ class PeerVerifier final : public tls::ExternalCertificateVerifier {
   const std::shared_ptr<const Credentials> credentials_;
   const Role role_;
   const std::string name_;
+  LogBudget budget_;
 };
 
 // What gRPC asks at each call.
@@ -65,12 +76,13 @@ class CallGuard final : public grpc::AuthMetadataProcessor {
             ? credentials_->CheckPeer(TextOf(shown.front()), Role::kOperator, "")
             : absl::Status(absl::UnauthenticatedError("no certificate of an operator was shown"));
     if (checked.ok()) return grpc::Status::OK;
-    spdlog::warn("refused a call: {}", std::string(checked.message()));
+    WarnWithin(budget_, "refused a call", checked);
     return ToGrpc(checked);
   }
 
  private:
   const std::shared_ptr<const Credentials> credentials_;
+  LogBudget budget_;
 };
 
 // It has a thread of its own that reads the files again.

@@ -91,9 +91,9 @@ absl::Status GuardedNetwork::LetsReach(std::string_view address) const {
   if (!state.ok()) return NotInForce(std::string(state.status().message()));
   if (NamesOrigin(*state, address)) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
-      "fetchbench-guard on this host does not know of a simulated web at {}: add the address to "
-      "FETCHBENCH_GUARD_ORIGINS in /etc/default/fetchbench-guard, then `systemctl reload "
-      "fetchbench-guard`",
+      "fetchbench-guard on this host does not know of a simulated web at {}: add the address, "
+      "and those of its hosts that refuse or never accept, to FETCHBENCH_GUARD_ORIGINS in "
+      "/etc/default/fetchbench-guard, then `systemctl reload fetchbench-guard`",
       address));
 }
 

@@ -5,19 +5,27 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <chrono>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "agent/connection_book.h"
 #include "agent/listen_security.h"
 #include "agent/server.h"
+#include "common/grpc_log.h"
 #include "common/grpc_options.h"
 #include "common/grpc_tls.h"
+#include "common/log.h"
+#include "common/log_budget.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 #include "tests/support/idle_crowd.h"
 #include "tests/support/raw_http2.h"
@@ -217,6 +225,68 @@ TEST_F(AgentTlsTest, OnAllAddressesACallKeepsItsConnectionToo) {
   stream->Write(message);
   const grpc::Status status = stream->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+}
+
+// What the agent logs meanwhile, gRPC's own lines included.
+class AgentLogTest : public AgentTlsTest {
+ protected:
+  AgentLogTest() {
+    EXPECT_TRUE(SetUpLog("agent", "warn", "text").ok());
+    SendGrpcLog(GrpcLog::kWarnings);
+    redirection_.emplace(std::make_shared<spdlog::sinks::ostream_sink_mt>(text_));
+  }
+
+  static constexpr int kFlood = 200;
+
+  // How many lines of a kind there may be: so many for each minute that began since the test did.
+  uint64_t Bound() const {
+    const auto minutes = (std::chrono::steady_clock::now() - begin_) / LogBudget::kPeriod;
+    return LogBudget::kLines * static_cast<uint64_t>(minutes + 1);
+  }
+
+  // Ends the agent.
+  std::vector<std::string> LinesWith(const std::string& part) {
+    server_.reset();
+    redirection_.reset();  // nobody writes into the text any more
+    std::vector<std::string> lines;
+    for (const absl::string_view line : absl::StrSplit(text_.str(), '\n')) {
+      if (absl::StrContains(line, part)) lines.emplace_back(line);
+    }
+    return lines;
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::ostringstream text_;
+  std::optional<LogRedirection> redirection_;
+};
+
+TEST_F(AgentLogTest, StrangersDoNotFloodIt) {
+  Serve();
+  for (int i = 0; i < kFlood; ++i) {
+    ASSERT_EQ(KnockAt(server_->address(), {}), Reception::kRefused);
+  }
+  const size_t lines = LinesWith("Handshake failed").size();
+  EXPECT_GT(lines, 0u);
+  EXPECT_LE(lines, Bound());
+}
+
+TEST_F(AgentLogTest, ADeniedOperatorDoesNotFloodIt) {
+  Serve();
+  const std::string serial = fleet_.Write(Folder("bob"), {.uri = "fetchbench://lab/operator/bob"});
+  const auto channel = ChannelOf("bob");
+  ASSERT_TRUE(Describe(channel).ok());
+  std::ofstream(Folder("h1") + "/denied") << serial << "\n";
+  for (int i = 0; i < kFlood; ++i) {
+    ASSERT_EQ(KnockAt(server_->address(), {.credentials = Folder("bob")}), Reception::kRefused);
+    ASSERT_EQ(Describe(channel).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  }
+  for (const char* kind : {"refused a connection: ", "refused a call: "}) {
+    const size_t lines = LinesWith(kind).size();
+    EXPECT_GT(lines, 0u) << kind;
+    EXPECT_LE(lines, Bound()) << kind;
+  }
+  EXPECT_THAT(LinesWith("refused a").front(), HasSubstr(serial));
 }
 
 class ListenSecurityTest : public AgentTlsTest {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -9,7 +11,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/test_fleet.h"
@@ -18,9 +25,34 @@ namespace fetchbench {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using testing::FleetCertificate;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using testing::TestFleet;
+
+// What is logged while it lives, a line each.
+class LogToText {
+ public:
+  LogToText() : before_(spdlog::default_logger()) {
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    auto logger = std::make_shared<spdlog::logger>("tester", std::move(sink));
+    logger->set_pattern("%l: %v");
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~LogToText() { spdlog::set_default_logger(before_); }
+  LogToText(const LogToText&) = delete;
+  LogToText& operator=(const LogToText&) = delete;
+
+  std::vector<std::string> Lines() const {
+    return absl::StrSplit(text_.str(), '\n', absl::SkipEmpty());
+  }
+  void Forget() { text_.str(""); }
+
+ private:
+  std::ostringstream text_;
+  std::shared_ptr<spdlog::logger> before_;
+};
 
 class CredentialsTest : public ::testing::Test {
  protected:
@@ -125,6 +157,10 @@ TEST_F(CredentialsTest, WithAWrongDenyListAreRefused) {
   fleet_.Write(Folder("h1"), {});
   Write(Path("denied"), "AB\nnot hex\n");
   EXPECT_THAT(Trouble(), HasSubstr("denied:2"));
+  Write(Path("denied"), "");
+  EXPECT_THAT(Trouble(), AllOf(HasSubstr("denied is empty"), HasSubstr("copy it anew")));
+  Write(Path("denied"), "# nobody\n");
+  EXPECT_EQ(Trouble(), "");
 }
 
 TEST_F(CredentialsTest, AcceptAnOperatorOfTheirOwnFleetOnly) {
@@ -166,6 +202,46 @@ TEST_F(CredentialsTest, ReadTheDenyListAgainWhenItHasChanged) {
   EXPECT_EQ(JudgeAda(), "");
   std::filesystem::remove(Path("denied"));
   EXPECT_EQ(JudgeAda(), "");
+}
+
+// By a copy that was broken off, or on a full disk: whoever was denied would be let in.
+TEST_F(CredentialsTest, KeepWhatADenyListSaidThatHasBecomeEmptyAndSaySoOnce) {
+  ASSERT_NO_FATAL_FAILURE(LetAdaIn());
+  Write(Path("denied"), serial_ + "\n");
+  ASSERT_THAT(JudgeAda(), HasSubstr("is denied"));
+  const LogToText log;
+  std::filesystem::resize_file(Path("denied"), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(JudgeAda(), HasSubstr("is denied"));
+  EXPECT_THAT(log.Lines(), ElementsAre(AllOf(HasSubstr("error: deny list: " + Path("denied")),
+                                             HasSubstr("is empty"), HasSubstr("still holds"))));
+  // What comes after it counts.
+  Write(Path("denied"), serial_ + "\nAB\n");
+  EXPECT_THAT(JudgeAda(), HasSubstr("is denied"));
+  EXPECT_THAT(log.Lines(), SizeIs(1));
+}
+
+TEST_F(CredentialsTest, SayOnceThatNobodyIsDeniedAnyMore) {
+  ASSERT_NO_FATAL_FAILURE(LetAdaIn());
+  LogToText log;
+  const auto lets_ada_in_again = [&](const char* why) {
+    EXPECT_EQ(JudgeAda(), "");
+    EXPECT_EQ(JudgeAda(), "");
+    EXPECT_THAT(log.Lines(), ElementsAre(AllOf(HasSubstr("warning: deny list: " + Path("denied")),
+                                               HasSubstr(why), HasSubstr("nobody is denied any"))));
+    log.Forget();
+  };
+  Write(Path("denied"), serial_ + "\n");
+  ASSERT_THAT(JudgeAda(), HasSubstr("is denied"));
+  Write(Path("denied"), "# nobody\n");
+  lets_ada_in_again("has no serial number");
+  Write(Path("denied"), serial_ + "\n");
+  ASSERT_THAT(JudgeAda(), HasSubstr("is denied"));
+  std::filesystem::remove(Path("denied"));
+  lets_ada_in_again("is gone");
+  // Nobody was, before it.
+  Write(Path("denied"), "# nobody yet\n");
+  EXPECT_EQ(JudgeAda(), "");
+  EXPECT_THAT(log.Lines(), SizeIs(0));
 }
 
 TEST_F(CredentialsTest, ReadADenyListLaterThatCouldNotBeReadWhenItChanged) {

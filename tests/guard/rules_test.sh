@@ -90,7 +90,7 @@ for address in "${private_v6[@]}" 2600::7; do ip -n "$world" addr add "$address/
 
 for name in "$host" "$world"; do
   # Not through in_ns: $! would be a shell around it, and the server would outlive the kill.
-  ip netns exec "$name" timeout 300 python3 "$here/reach.py" serve 80 53 3128 >"$folder/$name.out" &
+  ip netns exec "$name" timeout 300 python3 "$here/reach.py" serve 80 53 443 3128 >"$folder/$name.out" &
   servers+=($!)
 done
 for name in "$host" "$world"; do
@@ -131,7 +131,11 @@ when="guard off"
 ! guard check 2>/dev/null || fail "check says it is in force, and it is not"
 expect open "${outside[@]}" "${own[@]}" "${outside_v6[@]}" "${public[@]/%/:80}"
 elsewhere=(10.9.9.53:53 10.9.9.31:3128 172.17.0.1:80 11.22.0.1:80 10.213.0.33:80 10.213.0.2:80 11.22.33.44:80)
-expect_from "$sim" open 10.9.9.9:80 192.168.9.1:80 "${elsewhere[@]/10.213.0.2:80/10.213.0.1:80}"
+origin=(10.9.9.9:53 10.9.9.9:80 10.9.9.9:443 192.168.9.1:53 192.168.9.1:80 192.168.9.1:443)
+origin+=(udp/10.9.9.9:53 udp/192.168.9.1:53)
+# An origin's control port may be anywhere else.
+control=(10.9.9.9:3128 192.168.9.1:3128)
+expect_from "$sim" open "${origin[@]}" "${control[@]}" "${elsewhere[@]/10.213.0.2:80/10.213.0.1:80}"
 
 when="guard on"
 guard apply
@@ -142,10 +146,11 @@ expect open "${public[@]/%/:80}"
 # Named exceptions, and port 53 of the resolvers alone.
 expect open 10.9.9.53:53 192.168.9.1:53 10.9.9.31:3128
 expect refused 10.9.9.53:80 10.9.9.31:80 10.9.9.31:53
-# A run on a simulated web reaches the origins that were named, one of them on the host itself, and nothing else,
-# not even what runs on the real web may.
-expect_from "$sim" open 10.9.9.9:80 10.9.9.9:53 192.168.9.1:80
-expect_from "$sim" refused "${elsewhere[@]}"
+# A run on a simulated web reaches the origins that were named, one of them on the host itself, at the ports of a web
+# and nothing else, not even what runs on the real web may.
+expect_from "$sim" open "${origin[@]}"
+expect_from "$sim" refused "${control[@]}" "${elsewhere[@]}"
+expect_from "$sim" unreachable udp/10.9.9.9:80 udp/192.168.9.1:443
 # A published port: the destination is public until it is replaced by that of another container.
 in_ns "$host" nft -f - <<'NFT'
 table ip published {

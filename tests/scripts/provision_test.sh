@@ -82,7 +82,11 @@ test_a_host_keeps_its_credentials_when_none_arrive() {
   expect_equal installed "$(ls new)" "$(ls "$place")"
   if certificate install </dev/null; then fail "nothing was taken for credentials"; fi
   if tar -c -C new ca.crt tls.crt | certificate install; then fail "no key was taken for credentials"; fi
+  # Agents take an empty list for a broken one.
+  : >new/denied
+  if tar -c -C new ca.crt tls.crt tls.key denied | certificate install; then fail "an empty deny list was taken"; fi
   expect_equal 'still there' "$(ls new)" "$(ls "$place")"
+  expect_equal 'the list that was there' denied "$(<"$place/denied")"
   # A deny list may be gone.
   tar -c -C new ca.crt tls.crt tls.key | certificate install
   expect_equal 'no list' $'ca.crt\ntls.crt\ntls.key' "$(ls "$place")"

@@ -18,6 +18,10 @@ case $1 in
     for name in ca.crt tls.crt tls.key; do
       [ -s "$folder/$name" ] || { echo "the archive of the credentials has no $name" >&2; exit 1; }
     done
+    if [ -e "$folder/denied" ] && ! [ -s "$folder/denied" ]; then
+      echo "the deny list is empty: copy it anew; one that denies nobody has a line of comment" >&2
+      exit 1
+    fi
     for name in $names; do
       [ -f "$folder/$name" ] || { rm -f -- "$place/$name"; continue; }
       chown fetchbench:fetchbench "$folder/$name"
