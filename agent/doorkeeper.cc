@@ -140,8 +140,8 @@ bool Doorkeeper::HasRoomFor(Fd own) {
   return false;
 }
 
-// Descriptors are free a little later, when gRPC has heard of it: for the next one. A burst is not to
-// end more meanwhile, or those who were just let in would have no time to say something.
+// Descriptors are free a little later, when gRPC has heard of it: for the next one. A burst is not
+// to end more meanwhile, or those who were just let in would have no time to say something.
 void Doorkeeper::MakeRoom() {
   const auto now = std::chrono::steady_clock::now();
   if (now < room_due_) return;
