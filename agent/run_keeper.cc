@@ -12,6 +12,7 @@
 #include "agent/one_line.h"
 #include "agent/process/child_process.h"
 #include "agent/start_check.h"
+#include "common/busy_words.h"
 #include "common/log.h"
 #include "common/record_line.h"
 #include "common/spawn.h"
@@ -136,14 +137,14 @@ absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
     std::string since;
     AppendRfc3339(since, run_->since_us());
     return absl::ResourceExhaustedError(
-        fmt::format("busy with run {} since {}", run_->id(), since));
+        fmt::format("{}{} since {}", kBusyWithRun, run_->id(), since));
   }
   // A coordinator that lost its connection meanwhile is to come again, not to give this agent up.
   if (!opening_.empty() && opening_ == run_id) {
     return absl::UnavailableError(fmt::format("run {} is still being started: try again", run_id));
   }
   if (!opening_.empty()) {
-    return absl::ResourceExhaustedError(fmt::format("busy with starting run {}", opening_));
+    return absl::ResourceExhaustedError(fmt::format("{}{}", kBusyWithStartingRun, opening_));
   }
   return absl::OkStatus();
 }

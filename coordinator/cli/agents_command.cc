@@ -10,6 +10,7 @@
 #include "coordinator/fleet/agents_table.h"
 #include "coordinator/fleet/describe_agents.h"
 #include "coordinator/fleet/same_agent.h"
+#include "coordinator/run/busy_agents.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/ui/terminal.h"
@@ -33,6 +34,21 @@ std::string Render(const Options& options, const std::vector<Described>& describ
   return AgentsText(options.agents, described, terminal.Style());
 }
 
+// For a person, so not among the lines that scripts read.
+void SayHowToFree(const Options& options, const std::vector<Described>& described) {
+  std::vector<BusyAgent> busy;
+  for (size_t i = 0; i < described.size(); ++i) {
+    if (!described[i].ok() || described[i]->response.busy_run_id().empty()) continue;
+    busy.push_back({options.agents[i], described[i]->response.busy_run_id()});
+  }
+  if (busy.empty()) return;
+  std::string text;
+  for (const std::string& line : HowToFree(busy, options.run.credentials.named)) {
+    text += Harmless(line) + "\n";
+  }
+  WriteText(STDERR_FILENO, text).IgnoreError();
+}
+
 }  // namespace
 
 ExitCode ListAgents(const Options& options) {
@@ -46,6 +62,7 @@ ExitCode ListAgents(const Options& options) {
                                   : ExitCode::kIncomplete;
   const ExitCode printed = Print(Render(options, described), code);
   if (!fit.ok()) Complain("text", std::string(fit.message()));
+  if (options.agents_format != AgentsFormat::kJson) SayHowToFree(options, described);
   return printed;
 }
 

@@ -95,6 +95,14 @@ bool AgentRoster::AllEnded() const {
                      [](const auto& session) { return session->ended(); });
 }
 
+std::vector<AgentIndex> AgentRoster::MayBeBusy() const {
+  std::vector<AgentIndex> agents;
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (sessions_[i]->may_be_busy()) agents.push_back(i);
+  }
+  return agents;
+}
+
 void AgentRoster::ResumeReading() {
   for (const auto& session : sessions_) session->ResumeReading();
 }

@@ -54,6 +54,10 @@ class AgentRoster {
   // being dialled.
   bool AllEnded() const;
 
+  // Those that may work on this run, or hold what they have of it, when nobody speaks to them any
+  // more.
+  std::vector<AgentIndex> MayBeBusy() const;
+
   void ResumeReading();
   // Those that are here are told to stop at once, the others are given up.
   void CancelAll(const std::string& reason);

@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <utility>
 
-#include "common/blocking.h"
 #include "common/grpc_options.h"
 #include "common/record_codec.h"
 #include "common/url_cost.h"
@@ -154,8 +153,8 @@ Task<> AgentSession::Run(Self self) {
 
 // An agent that was out of reach when this run was resumed may still hold its earlier session.
 Task<absl::Status> AgentSession::ReleaseAgent(Self self, absl::Status refused) {
-  const auto work = [self] { return self->release_(self->endpoint_); };
-  const absl::Status released = co_await RunBlocking(self->loop_, work);
+  std::function<bool()> stopped = [self] { return self->ended_; };
+  const absl::Status released = co_await self->release_(self->endpoint_, std::move(stopped));
   if (released.ok()) {
     co_return absl::UnavailableError("it was released from an earlier session of this run");
   }
@@ -243,8 +242,10 @@ Task<> AgentSession::WriteLoop(Self self, std::shared_ptr<Connection> connection
       co_await connection->outgoing.WaitUntil();
       continue;
     }
+    const bool starts = message->has_start();
     const absl::Status status = co_await connection->stream.Write(*std::move(message));
     if (!status.ok()) break;  // the reader learns why
+    if (starts && !connection->closing) self->may_be_busy_ = true;
   }
 }
 
@@ -266,6 +267,7 @@ Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection>
         co_return absl::UnavailableError(
             fmt::format("nothing heard for {} ms", self->limits_.silence.count()));
       }
+      if (IsFatal(message.status())) self->may_be_busy_ = false;  // its own word: it refuses
       co_return message.status();
     }
     if (message->has_started() && self->admit_) {
@@ -290,6 +292,7 @@ Task<absl::Status> AgentSession::SendAway(Self self, std::shared_ptr<Connection>
   // The agent ends the call after its last word.
   bool goes_on = true;
   while (goes_on && !self->ended_) goes_on = (co_await connection->stream.Read(deadline)).ok();
+  if (connection->stream.over()) self->may_be_busy_ = false;
   co_return why;
 }
 
@@ -310,10 +313,12 @@ absl::Status AgentSession::Receive(v1::AgentMessage& message) {
       events_.progress(message.progress());
       break;
     case v1::AgentMessage::kFinished:
+      may_be_busy_ = false;
       End();
       events_.finished(message.finished());
       break;
     case v1::AgentMessage::kFailed: {
+      may_be_busy_ = false;
       End();
       const auto& failed = message.failed();
       const auto code = static_cast<absl::StatusCode>(failed.code());

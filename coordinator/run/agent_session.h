@@ -54,9 +54,10 @@ struct AgentEvents {
 class AgentSession : public std::enable_shared_from_this<AgentSession> {
  public:
   // Frees that agent of what an earlier session of this run left there, so that it
-  // may be dialled again. An error: it is busy with something else, and with what. Blocks; called
-  // on a thread of its own.
-  using Release = std::function<absl::Status(const AgentEndpoint& endpoint)>;
+  // may be dialled again. An error: it is busy with something else, and with what. Called on the
+  // loop; is to return soon after `stopped` is true.
+  using Release = std::function<Task<absl::Status>(const AgentEndpoint& endpoint,
+                                                   std::function<bool()> stopped)>;
 
   // The agent refused to start (FailedPrecondition): what can be done about it, and what `start` is
   // then. OK: it may be started. Called on the loop.
@@ -98,6 +99,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
 
   const AgentEndpoint& endpoint() const { return endpoint_; }
   bool ended() const { return ended_; }
+  // It was told to start, and has not said since that it is done: it may work on, or wait for us.
+  bool may_be_busy() const { return may_be_busy_; }
 
  private:
   using Stream = ClientStream<v1::CoordinatorMessage, v1::AgentMessage>;
@@ -155,6 +158,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   bool finish_sent_ = false;
   std::optional<std::string> cancel_reason_;
   bool cancel_sent_ = false;
+  bool may_be_busy_ = false;
   bool ended_ = false;
   bool abandoned_ = false;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -10,9 +11,12 @@
 #include <utility>
 
 #include "common/all_of.h"
+#include "common/busy_words.h"
 #include "common/grpc_client_stream.h"
 #include "coordinator/fleet/agent_channel.h"
 #include "coordinator/fleet/describe_agents.h"
+#include "coordinator/prepare/patient_read.h"
+#include "coordinator/prepare/patient_write.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 
 namespace fetchbench::coordinator {
@@ -22,10 +26,16 @@ constexpr std::chrono::seconds kCancelLimit{10};
 constexpr std::chrono::milliseconds kTakenBackPause{100};
 constexpr std::string_view kSessionMark = ".";
 
+std::chrono::milliseconds TimeUntil(SteadyTime deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
+                  std::chrono::milliseconds(0));
+}
+
 using CancelStream = ClientStream<v1::CoordinatorMessage, v1::AgentMessage>;
 
 Task<absl::Status> CancelOnce(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id,
-                              SteadyTime deadline) {
+                              SteadyTime deadline, const std::function<bool()>& stopped) {
   const auto left = deadline - std::chrono::steady_clock::now();
   auto stream = CancelStream::Start(loop, [stub, left](grpc::ClientContext* context,
                                                        auto* reactor) {
@@ -39,27 +49,29 @@ Task<absl::Status> CancelOnce(net::any_io_executor loop, v1::Agent::Stub* stub, 
   message.mutable_start()->set_run_id(run_id);
   message.mutable_start()->mutable_options()->set_concurrency(1);
   message.mutable_start()->mutable_options()->set_timeout_ms(1000);
-  absl::Status sent = co_await stream.Write(message);
+  absl::Status sent = co_await PatientWrite(stream, message, stopped);
   message.Clear();
   message.mutable_cancel()->set_reason("coordinator cancel");
-  if (sent.ok()) sent = co_await stream.Write(message);
+  if (sent.ok()) sent = co_await PatientWrite(stream, message, stopped);
   while (true) {
-    const absl::StatusOr<v1::AgentMessage> answer = co_await stream.Read(deadline);
+    const absl::StatusOr<v1::AgentMessage> answer = co_await PatientRead<v1::AgentMessage>(
+        stream, TimeUntil(deadline), stopped, "ending its run");
     if (!answer.ok()) co_return answer.status();
     if (answer->has_finished() || answer->has_failed()) co_return absl::OkStatus();
     if (!answer->has_batch()) continue;
     message.Clear();
     message.mutable_ack()->set_seq(answer->batch().seq());
-    sent = co_await stream.Write(message);
-    if (!sent.ok()) co_return sent;
+    // Should it fail, the next read tells why.
+    (co_await PatientWrite(stream, message, stopped)).IgnoreError();
   }
 }
 
-Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id) {
+Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id,
+                          const std::function<bool()>& stopped) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
   net::steady_timer pause(loop);
   while (true) {
-    absl::Status status = co_await CancelOnce(loop, stub, run_id, deadline);
+    absl::Status status = co_await CancelOnce(loop, stub, run_id, deadline, stopped);
     // A free agent looks at what it would begin: the run was over by then.
     if (absl::IsNotFound(status)) co_return absl::OkStatus();
     if (!absl::IsAborted(status) || std::chrono::steady_clock::now() >= deadline) co_return status;
@@ -69,9 +81,15 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
   }
 }
 
-Task<> EndInto(absl::Status& result, net::any_io_executor loop, BusyAgent agent) {
+Task<absl::Status> EndRun(net::any_io_executor loop, BusyAgent agent,
+                          std::function<bool()> stopped) {
   const auto stub = v1::Agent::NewStub(MakeAgentChannel(agent.endpoint));
-  result = co_await Cancel(std::move(loop), stub.get(), std::move(agent.run_id));
+  co_return co_await Cancel(std::move(loop), stub.get(), std::move(agent.run_id), stopped);
+}
+
+Task<> EndInto(absl::Status& result, net::any_io_executor loop, BusyAgent agent) {
+  std::function<bool()> never = [] { return false; };
+  result = co_await EndRun(std::move(loop), std::move(agent), std::move(never));
 }
 
 }  // namespace
@@ -99,16 +117,25 @@ bool IsSessionOf(std::string_view session_id, std::string_view run_id) {
   return session_id.empty() || session_id.starts_with(kSessionMark);
 }
 
-absl::Status ReleaseFromRun(const AgentEndpoint& endpoint, const std::string& run_id,
-                            std::chrono::milliseconds limit) {
-  const Described described = DescribeAll({endpoint}, {.answer = limit}).front();
-  if (!described.ok()) return described.status();
+std::string RunOfSession(std::string_view session_id) {
+  return std::string(session_id.substr(0, session_id.find(kSessionMark)));
+}
+
+Task<absl::Status> ReleaseFromRun(net::any_io_executor loop, AgentEndpoint endpoint,
+                                  std::string run_id, std::chrono::milliseconds limit,
+                                  std::function<bool()> stopped) {
+  const DescribeLimits limits{.answer = limit};
+  const std::vector<AgentEndpoint> alone{endpoint};
+  const std::vector<Described> all = co_await DescribeAll(loop, alone, limits, stopped);
+  const Described& described = all.front();
+  if (!described.ok()) co_return described.status();
   const std::string& busy = described->response.busy_run_id();
-  if (busy.empty()) return absl::OkStatus();
+  if (busy.empty()) co_return absl::OkStatus();
   if (!IsSessionOf(busy, run_id)) {
-    return absl::ResourceExhaustedError(fmt::format("busy with run {}", busy));
+    co_return absl::ResourceExhaustedError(fmt::format("{}{}", kBusyWithRun, busy));
   }
-  return EndRuns({{endpoint, busy}}).front();
+  BusyAgent agent{std::move(endpoint), busy};
+  co_return co_await EndRun(std::move(loop), std::move(agent), std::move(stopped));
 }
 
 }  // namespace fetchbench::coordinator

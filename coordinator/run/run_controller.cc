@@ -13,6 +13,7 @@
 
 #include "common/blocking.h"
 #include "common/boot_id.h"
+#include "coordinator/run/busy_agents.h"
 #include "coordinator/run/cancel_run.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/run_metrics.h"
@@ -207,8 +208,10 @@ Task<absl::Status> RunController::ConnectAgents() {
   const v1::Start start = stage_->StartOf(session);
   AgentCare care;
   if (journal_->resumed()) {
-    care.release = [run_id = identity_.run_id, limit = options_.connect_timeout](
-                       const AgentEndpoint& agent) { return ReleaseFromRun(agent, run_id, limit); };
+    care.release = [this](const AgentEndpoint& agent, std::function<bool()> stopped) {
+      return ReleaseFromRun(loop_.get_executor(), agent, identity_.run_id, options_.connect_timeout,
+                            std::move(stopped));
+    };
   }
   care.make_ready = [this](AgentIndex agent, absl::Status refused, v1::Start& its) {
     return stage_->MakeReadyAgain(agent, std::move(refused), its);
@@ -254,6 +257,7 @@ void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped 
 // Children die with this thread, as soon as the process ends.
 void RunController::EndAtOnce() {
   display_.Finish(LastFrame::kKeep);
+  SayWhoIsBusy();
   if (stage_) stage_->DropAgent();
   std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
@@ -341,6 +345,30 @@ void RunController::SayHowToGoOn(const Summary& summary, bool printed) {
   if (!said) display_.Log("To go on with this run: " + summary.resume_command);
 }
 
+// Agents that refused, before the run or when it was to begin.
+std::vector<BusyAgent> RunController::BusyAgents() const {
+  std::vector<BusyAgent> busy;
+  for (AgentIndex i = 0; i < stage_->refused().size(); ++i) {
+    std::string run = BusyWith(stage_->refused()[i]);
+    if (run.empty() && engine_->connected()) run = BusyWith(engine_->board().failure(i));
+    if (!run.empty()) busy.push_back({stage_->agents()[i], std::move(run)});
+  }
+  return busy;
+}
+
+// Which agents were not free, and which may not be now. One of our own ends with us.
+void RunController::SayWhoIsBusy() {
+  if (!stage_ || options_.agents.empty()) return;
+  const std::string& credentials = options_.credentials.named;
+  const std::vector<BusyAgent> busy = BusyAgents();
+  if (!busy.empty()) {
+    for (const std::string& line : HowToFree(busy, credentials)) display_.Log(line);
+  }
+  std::vector<AgentEndpoint> left;
+  for (const AgentIndex i : engine_->MayBeBusy()) left.push_back(stage_->agents()[i]);
+  if (!left.empty()) display_.Log(LeftBusyInWords(left, credentials));
+}
+
 Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const bool hurry = interrupted_;
   std::optional<OriginSummary> origin = co_await AskOrigin(hurry);
@@ -373,6 +401,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   const absl::Status printed =
       print ? PrintSummary(summary, options_.format, stdout_style_, interrupted_)
             : absl::OkStatus();
+  SayWhoIsBusy();
   SayHowToGoOn(summary, print);
   if (!printed.ok()) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));

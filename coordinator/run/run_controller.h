@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/net.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/host/stop_signals.h"
+#include "coordinator/run/cancel_run.h"
 #include "coordinator/run/list_intake.h"
 #include "coordinator/run/run_ending.h"
 #include "coordinator/run/run_engine.h"
@@ -73,6 +75,8 @@ class RunController {
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
   void SayHowToGoOn(const Summary& summary, bool printed);
+  std::vector<BusyAgent> BusyAgents() const;
+  void SayWhoIsBusy();
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 

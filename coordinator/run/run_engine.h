@@ -105,6 +105,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   const Aggregator& aggregator() const { return pipe_->aggregator(); }
   AgentBoard& board() { return roster_.board(); }
   bool connected() const { return roster_.connected(); }
+  // See AgentRoster.
+  std::vector<AgentIndex> MayBeBusy() const { return roster_.MayBeBusy(); }
   // Empty before Feed.
   std::optional<LeaseCounts> counts() const;
   uint64_t committed() const { return pipe_->committed(); }

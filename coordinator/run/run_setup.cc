@@ -12,7 +12,7 @@
 
 #include "common/docker/engine_address.h"
 #include "common/loopback.h"
-#include "coordinator/run/agent_folder.h"
+#include "coordinator/host/socket_folder.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -157,7 +157,7 @@ Task<absl::StatusOr<SimulatedWeb>> SetUpWeb(net::any_io_executor loop, const Run
 Task<absl::StatusOr<LocalAgent>> StartLocalAgent(net::any_io_executor loop,
                                                  const Placement& placement,
                                                  const RunOptions& options, Stopped stopped) {
-  auto made = MakeAgentFolder();
+  auto made = MakeSocketFolder();
   if (!made.ok()) co_return made.status();
   const std::string folder = *std::move(made);
   std::vector<std::string> arguments{ProgramFolder() + "/fetchbench-agent",

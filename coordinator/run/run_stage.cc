@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/all_of.h"
-#include "common/blocking.h"
 #include "coordinator/fleet/describe_agents.h"
 #include "coordinator/fleet/same_agent.h"
 #include "coordinator/run/cancel_run.h"
@@ -34,9 +33,9 @@ absl::Status Changed(const std::string& difference) {
 }
 
 Task<> ReleaseOne(net::any_io_executor loop, AgentEndpoint agent, std::string run_id,
-                  std::chrono::milliseconds limit) {
-  const auto work = [&] { return ReleaseFromRun(agent, run_id, limit); };
-  const absl::Status released = co_await RunBlocking(std::move(loop), work);
+                  std::chrono::milliseconds limit, std::function<bool()> stopped) {
+  const absl::Status released =
+      co_await ReleaseFromRun(std::move(loop), agent, std::move(run_id), limit, std::move(stopped));
   // One that is out of reach now is released when it comes; one busy with another run says so
   // itself.
   if (!released.ok()) spdlog::info("agent {}: {}", agent.shown(), std::string(released.message()));
@@ -77,6 +76,7 @@ Task<absl::Status> RunStage::StartAgents() {
     agents_ = {{.address = local_agent_->address(), .name = "local"}};
   }
   reached_.assign(agents_.size(), false);
+  refused_.assign(agents_.size(), absl::OkStatus());
   co_return absl::OkStatus();
 }
 
@@ -101,7 +101,8 @@ Task<> RunStage::ReleaseAgents() {
   std::vector<Task<>> tasks;
   for (size_t i = 0; i < answered_.size(); ++i) {
     if (!answered_[i]) continue;
-    tasks.push_back(ReleaseOne(loop_, agents_[i], identity_.run_id, options_.connect_timeout));
+    tasks.push_back(
+        ReleaseOne(loop_, agents_[i], identity_.run_id, options_.connect_timeout, events_.stopped));
   }
   co_await AllOf(loop_, std::move(tasks));
 }
@@ -195,6 +196,7 @@ absl::Status RunStage::JudgePrepared(const std::vector<absl::StatusOr<v1::Target
   std::string troubles;
   for (size_t i = 0; i < results.size(); ++i) {
     const absl::Status& status = results[i].status();
+    refused_[i] = status;
     reached_[i] = !absl::IsUnavailable(status);
     if (status.ok()) {
       const absl::Status same = fleet_facts_.Prepared(agents_[i].shown(), *results[i]);

@@ -57,6 +57,8 @@ class RunStage {
   const std::vector<AgentEndpoint>& agents() const { return agents_; }
   // The agents that have said something, good or bad.
   const std::vector<bool>& reached() const { return reached_; }
+  // Why each of them could not make the target ready; OK: it could, or was not asked.
+  const std::vector<absl::Status>& refused() const { return refused_; }
   // What our own agent and web have logged goes where our log goes.
   void PassOnLogs();
   // Why there is no hope for our own agent; empty: it lives, or there is none.
@@ -104,6 +106,7 @@ class RunStage {
   std::optional<LocalAgent> local_agent_;
   std::vector<AgentEndpoint> agents_;
   std::vector<bool> reached_;
+  std::vector<absl::Status> refused_;
   std::vector<bool> answered_;  // when they were first asked; empty: they were not
   v1::TargetSpec target_;
   std::vector<AgentProgress> preparing_;

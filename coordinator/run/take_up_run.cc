@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/files.h"
+#include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -69,8 +70,7 @@ std::string FolderOfRun(const std::string& run, const std::string& out) {
 
 std::string ResumeCommand(const std::string& folder, const std::string& run_id) {
   const std::string run = folder == "out/" + run_id ? run_id : folder;
-  const bool plain = run.find_first_of(" '\"\\$`&|;<>()*?[]#~!{}\t\n") == std::string::npos;
-  return "coordinator resume " + (plain ? run : fmt::format("'{}'", run));
+  return "coordinator resume " + ShellWord(run);
 }
 
 absl::StatusOr<TakenUpRun> TakeUpRun(const ResumeOptions& options, const TargetRegistry& targets) {

@@ -138,6 +138,14 @@ std::string HidePassword(std::string_view url) {
   return std::string(url.substr(0, colon + 1)) + "***" + std::string(url.substr(at));
 }
 
+std::string ShellWord(const std::string& text) {
+  constexpr std::string_view kSpecial = " '\"\\$`&|;<>()*?[]#~!{}\t\n";
+  if (!text.empty() && text.find_first_of(kSpecial) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 std::string MarkdownText(std::string_view text) {
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');

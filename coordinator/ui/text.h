@@ -28,6 +28,9 @@ std::vector<std::string> WrapWords(std::string_view text, int columns);
 // would end the cell and brackets that would be HTML. Pure.
 std::string MarkdownText(std::string_view text);
 
+// `text` as one word of a shell's command line, quoted where it has to be. Pure.
+std::string ShellWord(const std::string& text);
+
 // "https://user:secret@host/" -> "https://user:***@host/".
 std::string HidePassword(std::string_view url);
 

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -14,11 +12,11 @@
 
 #include "common/docker/leftovers.h"
 #include "common/docker/owner.h"
-#include "common/files.h"
 #include "common/spawn.h"
 #include "common/status_util.h"
 #include "coordinator/fleet/stop_look_up.h"
 #include "coordinator/host/placement.h"
+#include "coordinator/host/socket_folder.h"
 #include "coordinator/web/origin_image.h"
 
 namespace fetchbench::coordinator {
@@ -67,19 +65,13 @@ json::object Mount(const std::string& source, const char* target, bool read_only
   return {{"Type", "bind"}, {"Source", source}, {"Target", target}, {"ReadOnly", read_only}};
 }
 
-// A folder that this user alone may enter, and in it one that the container's user may write to.
-absl::StatusOr<std::string> MakeControlFolder() {
-  // A socket's path may have 107 bytes.
-  constexpr size_t kLongestTemporary = 60;
-  std::string folder = TemporaryFolder();
-  if (folder.size() > kLongestTemporary) folder = "/tmp";
-  folder += "/fetchbench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return FromErrno(errno, "making the folder " + folder);
+// In a folder that this user alone may enter, one that the container's user may write to.
+absl::Status MakeControlFolder(const std::string& folder) {
   const std::string inside = folder + kControlFolderInside;
   if (mkdir(inside.c_str(), 0700) != 0 || chmod(inside.c_str(), 0777) != 0) {
     return FromErrno(errno, "making the folder " + inside);
   }
-  return folder;
+  return absl::OkStatus();
 }
 
 json::object HostConfig(const OriginContainerPlan& plan, const std::string& control_folder,
@@ -187,9 +179,10 @@ Task<absl::Status> OriginContainer::Create(OriginContainerPlan plan, std::string
     if (!copy.ok()) co_return copy.status();
     profile_copy = *std::move(copy);
   }
-  auto folder = MakeControlFolder();
+  auto folder = MakeSocketFolder();
   if (!folder.ok()) co_return folder.status();
   folder_ = *std::move(folder);
+  if (absl::Status s = MakeControlFolder(folder_); !s.ok()) co_return s;
   control_ = fmt::format("unix:{}{}/{}", folder_, kControlFolderInside, kControlName);
   json::object host = HostConfig(plan, folder_, profile_copy);
   json::object config = ContainerConfig(plan, image, std::move(host), !profile_copy.empty());

@@ -4,19 +4,30 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/io_thread.h"
+#include "coordinator/run/busy_agents.h"
 #include "fetchbench/v1/agent.grpc.pb.h"
 #include "tests/support/loopback_server.h"
+#include "tests/support/run_task.h"
 
 namespace fetchbench::coordinator {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 // Comes to `count` when so many have asked, all at the same time.
 class Meeting {
@@ -134,6 +145,76 @@ TEST(EndRunsTest, ARunThatWasOverByThenIsEnded) {
 }
 
 TEST(EndRunsTest, OfNobodyThereIsNothingToEnd) { EXPECT_TRUE(EndRuns({}).empty()); }
+
+// Busy with run r, and says nothing when it is to end it.
+class SilentAgent final : public v1::Agent::Service {
+ public:
+  SilentAgent() : server_(*this) {}
+
+  const std::string& address() const { return server_.address(); }
+  bool asked() const { return asked_; }
+
+  grpc::Status Describe(grpc::ServerContext* /*context*/, const v1::DescribeRequest* /*request*/,
+                        v1::DescribeResponse* response) override {
+    response->set_busy_run_id("r");
+    return grpc::Status::OK;
+  }
+  grpc::Status Execute(
+      grpc::ServerContext* /*context*/,
+      grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>* stream) override {
+    v1::CoordinatorMessage message;
+    while (stream->Read(&message)) asked_ = asked_ || message.has_cancel();
+    return grpc::Status::OK;
+  }
+
+ private:
+  std::atomic<bool> asked_{false};
+  test::LoopbackServer server_;
+};
+
+TEST(ReleaseFromRunTest, EndsWhenTheUserGivesUpThoughTheAgentIsSilent) {
+  const SilentAgent agent;
+  IoThread loop("release");
+  std::function<bool()> stopped = [&agent] { return agent.asked(); };
+  const absl::Status released =
+      test::RunOn(loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""},
+                                       "r", std::chrono::seconds(60), std::move(stopped)))
+          .get();
+  EXPECT_TRUE(absl::IsCancelled(released)) << released;
+}
+
+TEST(ReleaseFromRunTest, AnAgentThatIsBusyWithAnotherRunSaysWith) {
+  const SilentAgent agent;
+  IoThread loop("release");
+  const absl::Status released =
+      test::RunOn(loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""},
+                                       "another", std::chrono::seconds(60), [] { return false; }))
+          .get();
+  EXPECT_EQ(BusyWith(released), "r") << released;
+}
+
+TEST(BusyAgentsTest, ARefusalNamesTheRunAndAllElseNone) {
+  EXPECT_EQ(BusyWith(absl::ResourceExhaustedError("busy with run a-1 since T")), "a-1");
+  EXPECT_EQ(BusyWith(absl::ResourceExhaustedError("busy with starting run a-1.2")), "a-1.2");
+  EXPECT_EQ(BusyWith(absl::ResourceExhaustedError("too many connections")), "");
+  EXPECT_EQ(BusyWith(absl::UnavailableError("busy with run a-1 since T")), "");
+  EXPECT_EQ(BusyWith(absl::OkStatus()), "");
+}
+
+TEST(BusyAgentsTest, TheCommandsAreThoseOfTheirAgentsAndRuns) {
+  const AgentEndpoint one{.address = "10.0.0.1:7311", .name = "one"};
+  const AgentEndpoint two{.address = "[::1]:7311", .name = ""};
+  EXPECT_THAT(HowToFree({{one, "a-1.3"}}, ""),
+              ElementsAre(EndsWith(": coordinator cancel --agents one=10.0.0.1:7311"),
+                          EndsWith(": coordinator resume a-1")));
+  EXPECT_THAT(HowToFree({{one, "a-1.3"}, {two, "b"}}, "/my keys"),
+              ElementsAre(EndsWith(": coordinator cancel --agents 'one=10.0.0.1:7311,[::1]:7311' "
+                                   "--credentials '/my keys'"),
+                          EndsWith(": coordinator resume RUN")));
+  EXPECT_THAT(LeftBusyInWords({one}, ""),
+              AllOf(HasSubstr("from one, which may still be busy"),
+                    EndsWith(": coordinator cancel --agents one=10.0.0.1:7311")));
+}
 
 }  // namespace
 }  // namespace fetchbench::coordinator

@@ -31,6 +31,7 @@ struct EngineResult {
   LeaseCounts counts;
   uint64_t committed = 0;
   std::vector<AgentSummary> agents;
+  std::vector<AgentIndex> may_be_busy;
 };
 
 // The engine with scripted agents on real gRPC servers, a real spool in memory and a real store.
@@ -71,6 +72,7 @@ class RunEngineTest : public ::testing::Test {
     for (const std::string& address : addresses) agents.push_back({.address = address, .name = ""});
     AgentCare care;
     care.admit = [this](AgentIndex agent, v1::Started) { return Admit(agent); };
+    care.release = release_;
     engine->Connect(agents, "boot", start, care);
     result.connected = co_await RunEngine::WaitConnected(engine, std::chrono::milliseconds(1500));
     if (result.connected.ok()) {
@@ -84,6 +86,7 @@ class RunEngineTest : public ::testing::Test {
     result.counts = engine->counts().value_or(LeaseCounts());
     result.committed = engine->committed();
     result.agents = engine->board().Summaries();
+    result.may_be_busy = engine->MayBeBusy();
   }
 
   Task<absl::Status> Admit(AgentIndex agent) {
@@ -119,6 +122,7 @@ class RunEngineTest : public ::testing::Test {
   std::vector<std::string> further_addresses_;
   std::unique_ptr<test::MemorySpool> spool_;
   std::optional<AgentIndex> not_admitted_;
+  AgentSession::Release release_;
 };
 
 }  // namespace fetchbench::coordinator

@@ -6,10 +6,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "common/record_codec.h"
 #include "coordinator/fleet/peer_text.h"
@@ -24,7 +26,9 @@ using fetchbench::test::FakeAgent;
 using fetchbench::test::FakeAgentScript;
 using std::chrono::milliseconds;
 using test::MemorySpool;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST_F(RunEngineTest, OneAgentRecordsEveryUrl) {
   const FakeAgent& agent = Add();
@@ -152,6 +156,7 @@ TEST_F(RunEngineTest, ABusyAgentIsNotWaitedFor) {
   Add({.refuse = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "busy with run R since T")});
   const EngineResult result = Run(10);
   EXPECT_THAT(std::string(result.connected.message()), HasSubstr("busy with run R since T"));
+  EXPECT_THAT(result.may_be_busy, IsEmpty());
 }
 
 TEST_F(RunEngineTest, AMalformedBatchEndsThatAgentOnly) {
@@ -164,6 +169,7 @@ TEST_F(RunEngineTest, AMalformedBatchEndsThatAgentOnly) {
   ExpectComplete(result, 5000);
   EXPECT_TRUE(result.agents[1].lost);
   EXPECT_THAT(result.agents[1].trouble, HasSubstr("malformed"));
+  EXPECT_THAT(result.may_be_busy, ElementsAre(1u));
 }
 
 v1::AgentMessage BatchOf(uint64_t seq, int records) {
@@ -294,6 +300,28 @@ TEST_F(RunEngineTest, StopDoesNotWaitForAnAgentThatIgnoresIt) {
       Run(400, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
   EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_THAT(result.may_be_busy, ElementsAre(0u));
+}
+
+Task<absl::Status> WaitForStop(std::function<bool()> stopped) {
+  net::steady_timer timer(co_await net::this_coro::executor);
+  while (!stopped()) {
+    timer.expires_after(milliseconds(10));
+    co_await timer.async_wait(kAsTuple);
+  }
+  co_return absl::CancelledError("stopped by the user");
+}
+
+// Else the loop would go on for as long as the agent is asked.
+TEST_F(RunEngineTest, AStopEndsTheReleaseOfAnAgent) {
+  Add();
+  Add({.refuse = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "busy with run R since T")});
+  release_ = [](const AgentEndpoint& /*agent*/, std::function<bool()> stopped) {
+    return WaitForStop(std::move(stopped));
+  };
+  const EngineResult result =
+      Run(10, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
+  EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
 }
 
 TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {

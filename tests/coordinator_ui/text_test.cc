@@ -111,6 +111,13 @@ TEST(HidePasswordTest, HidesOnlyThePassword) {
   EXPECT_EQ(HidePassword(""), "");
 }
 
+TEST(ShellWordTest, IsQuotedWhereAShellWouldReadMoreThanTheText) {
+  EXPECT_EQ(ShellWord("a=10.0.0.1:7311,unix:/run/b"), "a=10.0.0.1:7311,unix:/run/b");
+  EXPECT_EQ(ShellWord("[::1]:7311"), "'[::1]:7311'");
+  EXPECT_EQ(ShellWord("it's; rm -r *"), "'it'\\''s; rm -r *'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
 TEST(HumanNumbersTest, HaveThreeDigitsOrSo) {
   EXPECT_EQ(Grouped(0), "0");
   EXPECT_EQ(Grouped(999), "999");

@@ -31,16 +31,29 @@ class AgentsFixture : public RunFixture {
 
   // Waits until the run that goes on has one.
   std::string AgentOfTheFirstRecord() const {
+    const std::string agent = WaitForAnswer("SELECT agent FROM record LIMIT 1");
+    return agent.empty() ? "0" : agent;
+  }
+
+  // False: it did not come.
+  bool WaitForRecordOf(int agent) const {
+    return !WaitForAnswer("SELECT idx FROM record WHERE agent = " + std::to_string(agent) +
+                          " LIMIT 1")
+                .empty();
+  }
+
+  // What the records of the run that goes on answer, once they do.
+  std::string WaitForAnswer(const std::string& question) const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < deadline) {
       usleep(20'000);
       if (!std::filesystem::exists(folder_.File(Latest("records.db")))) continue;
       try {
-        return Ask("SELECT agent FROM record LIMIT 1");
-      } catch (const SQLite::Exception&) {  // no table or no record yet
+        return Ask(question);
+      } catch (const SQLite::Exception&) {  // no table or no such record yet
       }
     }
-    return "0";
+    return "";
   }
 
   std::vector<std::unique_ptr<Program>> agents_;

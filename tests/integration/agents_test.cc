@@ -22,6 +22,7 @@ TEST_F(AgentsTest, FourAgentsShareOneList) {
   const auto run = Run(List(2000), {"--agents", addresses_, "--concurrency", "20"});
   EXPECT_EQ(exit_, 0) << run->error();
   EXPECT_THAT(run->error(), HasSubstr("80 in total"));
+  EXPECT_THAT(run->error(), Not(HasSubstr("busy")));
   EXPECT_EQ(Ask("SELECT count(DISTINCT agent) FROM record"), "4");
   EXPECT_EQ(Ask("SELECT count(*) FROM record"), "2000");
   ExpectBalanced();
@@ -181,8 +182,44 @@ TEST_F(AgentsTest, ASecondCoordinatorHearsWhoIsThere) {
   const auto second = Run(List(5), {"--agents", addresses_});
   EXPECT_EQ(exit_, 3);
   EXPECT_THAT(second->error(), HasSubstr("busy with run"));
+  EXPECT_THAT(second->error(), HasSubstr("coordinator cancel --agents " + addresses_));
+  EXPECT_THAT(second->error(), HasSubstr("coordinator resume 2"));
   first.Signal(SIGINT);
   EXPECT_EQ(first.WaitForExit(), 130) << first.error();
+}
+
+TEST_F(AgentsTest, AnAgentThatGaveNoLastWordIsNamedWithTheCommandThatFreesIt) {
+  for (int i = 0; i < 2; ++i) StartAgent();
+  Program run(Command({"--agents", addresses_, "--concurrency", "10", "--format", "plain"},
+                      "sim:published"));
+  run.Write(List(5000));
+  run.CloseInput();
+  for (const int agent : {0, 1}) ASSERT_TRUE(WaitForRecordOf(agent)) << run.error();
+  agents_[0]->Signal(SIGSTOP);
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.WaitForExit(), 130) << run.error();
+  EXPECT_THAT(run.error(), HasSubstr("may still be busy"));
+  EXPECT_THAT(run.error(), HasSubstr("coordinator cancel --agents " + listening_[0]));
+  agents_[0]->Signal(SIGCONT);
+  Program cancel({Bin("fetchbench-coordinator"), "cancel", "--agents", listening_[0]});
+  EXPECT_EQ(cancel.WaitForExit(), 0) << cancel.output() << cancel.error();
+  Program free({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
+  EXPECT_EQ(free.WaitForExit(), 0);
+  EXPECT_THAT(free.output(), Not(HasSubstr("busy")));
+}
+
+TEST_F(AgentsTest, ASecondCtrlCSaysWhichAgentsItLeavesBusy) {
+  StartAgent();
+  Program run(Command({"--agents", addresses_, "--format", "plain"}, "sim:published"));
+  run.Write(List(5000));
+  run.CloseInput();
+  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+  agents_[0]->Signal(SIGSTOP);
+  run.Signal(SIGINT);
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.WaitForExit(), 130) << run.error();
+  EXPECT_THAT(run.error(), HasSubstr("coordinator cancel --agents " + addresses_));
+  agents_[0]->Signal(SIGCONT);
 }
 
 TEST_F(AgentsTest, CancelFreesAnAgent) {
@@ -197,6 +234,7 @@ TEST_F(AgentsTest, CancelFreesAnAgent) {
   Program busy({Bin("fetchbench-coordinator"), "agents", "--agents", addresses_});
   EXPECT_EQ(busy.WaitForExit(), 0);
   EXPECT_THAT(busy.output(), HasSubstr("busy with run"));
+  EXPECT_THAT(busy.error(), HasSubstr("coordinator cancel --agents " + addresses_));
   // One that is free, and one that is not there: each is told of, in the order that was given.
   StartAgent();
   const std::string& held = listening_[0];

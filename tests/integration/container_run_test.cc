@@ -102,6 +102,15 @@ class ContainerRunTest : public RunFixture {
     return names;
   }
 
+  // What is in the folder for temporary files of the programs that are given it.
+  std::vector<std::string> TemporaryFolders() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.File("tmp"))) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
   std::map<std::string, std::string> environment_;
 };
 
@@ -296,20 +305,25 @@ TEST_F(ContainerRunTest, CtrlCSumsUpAndRemovesAll) {
 // by itself, and the next run removes the rest.
 TEST_F(ContainerRunTest, WhatAKilledCoordinatorLeavesIsGoneAfterTheNextRun) {
   std::string killed;
+  std::filesystem::create_directory(folder_.File("tmp"));
+  const std::map<std::string, std::string> environment{{"TMPDIR", folder_.File("tmp")}};
   {
     Program run(
-        ContainerCommand("cpp", {"--concurrency", "20", "--format", "plain"}, "sim:published"));
+        ContainerCommand("cpp", {"--concurrency", "20", "--format", "plain"}, "sim:published"),
+        environment);
     run.Write(List(20'000));
     run.CloseInput();
     ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
     killed = RunId();
+    EXPECT_THAT(TemporaryFolders(), Not(IsEmpty()));
     EXPECT_THAT(EngineHas(killed), Not(IsEmpty()));
     run.Signal(SIGKILL);
     EXPECT_EQ(run.WaitForExit(), -SIGKILL);
   }
-  const auto run = RunContainer("cpp", 20, {}, {});
+  const auto run = RunContainer("cpp", 20, {}, environment);
   EXPECT_EQ(exit_, 0) << run->error();
   EXPECT_THAT(LeftBehind(killed), IsEmpty());
+  EXPECT_THAT(TemporaryFolders(), IsEmpty());
 }
 
 }  // namespace

@@ -1,9 +1,19 @@
 // Runs over a fleet whose coordinator, or all of whose agents, are gone.
 
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <signal.h>
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
+#include "common/grpc_options.h"
+#include "fetchbench/v1/agent.grpc.pb.h"
 #include "tests/integration/resume_fixture.h"
 
 namespace fetchbench::test {
@@ -50,6 +60,55 @@ TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
   EXPECT_GT(std::stoi(Ask(of_b)), before) << "it came back, and got nothing to do";
   EXPECT_EQ(Counts(), undisturbed);
   ExpectBalanced();
+}
+
+// Busy with the run, and deaf from the third question on, which is the one before it is to be
+// freed: `coordinator resume` asks twice what an agent is.
+class DeafAgent final : public v1::Agent::Service {
+ public:
+  DeafAgent(const std::string& address, std::string run_id) : run_id_(std::move(run_id)) {
+    grpc::ServerBuilder builder;
+    ApplyServerOptions(builder);
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~DeafAgent() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  bool WaitUntilDeaf() const {
+    for (int i = 0; i < 3000 && questions_ < 3; ++i) std::this_thread::sleep_for(milliseconds(20));
+    return questions_ >= 3;
+  }
+
+  grpc::Status Describe(grpc::ServerContext* context, const v1::DescribeRequest* /*request*/,
+                        v1::DescribeResponse* response) override {
+    const bool deaf = ++questions_ >= 3;
+    while (deaf && !context->IsCancelled()) std::this_thread::sleep_for(milliseconds(10));
+    response->set_version(FETCHBENCH_VERSION);
+    response->set_busy_run_id(run_id_);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::string run_id_;
+  std::atomic<int> questions_{0};
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(FleetResumeTest, CtrlCDoesNotWaitForAnAgentThatIsBeingFreed) {
+  auto a = StartAgentAt(0);
+  auto run = Begin(Mixed(3000), {"--agents", AgentAddress(0), "--concurrency", "2", "--format",
+                                 "plain", "--connect-timeout", "3000"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  run->Signal(SIGKILL);
+  run->WaitForExit();
+  a.reset();
+  std::filesystem::remove(folder_.File("agent0"));
+  const DeafAgent deaf(AgentAddress(0), std::filesystem::read_symlink(folder_.File("out/latest")));
+  Program resumed({Bin("fetchbench-coordinator"), "resume", "--out", Out(), "--progress", "none"});
+  ASSERT_TRUE(deaf.WaitUntilDeaf()) << resumed.error();
+  resumed.Signal(SIGINT);
+  EXPECT_EQ(resumed.WaitForExit(), 130) << resumed.error();
 }
 
 TEST_F(FleetResumeTest, AnAgentThatCameLateIsComparedWithWhatItWas) {

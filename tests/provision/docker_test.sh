@@ -28,6 +28,9 @@ run_scripted() {
     "$(jq -r '"\(.end) \(.ledger.balanced) \(."2xx")"' "$work/summary")"
 }
 
+# What agents have in their folder for temporary files.
+temporary_files() { on_host host-1 "sudo ls -A $temporary"; }
+
 # What cgroups agents made around containers are there.
 left_cgroups() { on_host host-1 "find /sys/fs/cgroup -maxdepth 2 -type d -name 'fetchbench-*'"; }
 
@@ -45,6 +48,22 @@ if (run_scripted) 2>/dev/null; then fail "the rules of the host let a container 
 expect_contains 'what to do' FETCHBENCH_GUARD_ORIGINS "$(<"$work/said")"
 on_host host-1 "echo FETCHBENCH_GUARD_ORIGINS=${control%:*} | sudo tee -a /etc/default/fetchbench-guard >/dev/null &&
   sudo systemctl reload fetchbench-guard"
+run_scripted
+
+say "what the agent receives goes to a disk, and what a killed one left goes with the next"
+# shellcheck disable=SC2016 # it is expanded there
+temporary=$(on_host host-1 'sudo cat "/proc/$(pidof fetchbench-agent)/environ" | tr "\0" "\n" | sed -n "s/^TMPDIR=//p"')
+expect_contains 'the folder for temporary files' / "$temporary"
+[[ $(on_host host-1 "sudo stat -f -c %T $temporary") != tmpfs ]] || fail "$temporary is memory"
+expect_equal 'mode of it' 'fetchbench 700' "$(on_host host-1 "sudo stat -c '%U %a' $temporary")"
+left=$(temporary_files)
+expect_contains 'what the run left to the agent' fetchbench-agent-of- "$left"
+on_host host-1 'sudo systemctl kill --signal KILL fetchbench-agent'
+for ((i = 0; i < 300; ++i)); do
+  [[ $(temporary_files) == *"$left"* ]] || break
+  sleep 0.2
+done
+expect_equal 'what the killed agent left' '' "$(temporary_files)"
 run_scripted
 
 say "an image that was built here, on the host"

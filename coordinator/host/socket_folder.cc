@@ -1,4 +1,4 @@
-#include "coordinator/run/agent_folder.h"
+#include "coordinator/host/socket_folder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "fetchbench-run-";
 constexpr const char* kOwnerFile = "owner";
-constexpr size_t kLongestTemporary = 60;  // and 28 bytes behind it
+constexpr size_t kLongestTemporary = 60;  // and up to 37 bytes behind it
 
 bool IsOurs(const fs::path& path) {
   struct stat info {};
@@ -42,7 +42,7 @@ void RemoveThoseOfTheGone(const std::string& temporary) {
 
 }  // namespace
 
-absl::StatusOr<std::string> MakeAgentFolder() {
+absl::StatusOr<std::string> MakeSocketFolder() {
   std::string temporary = TemporaryFolder();
   if (temporary.size() > kLongestTemporary) temporary = "/tmp";
   RemoveThoseOfTheGone(temporary);

@@ -1,4 +1,4 @@
-#include "coordinator/run/agent_folder.h"
+#include "coordinator/host/socket_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // With a folder for temporary files of its own.
-class AgentFolderTest : public ::testing::Test {
+class SocketFolderTest : public ::testing::Test {
  protected:
   void SetUp() override { setenv("TMPDIR", folder_.path().c_str(), 1); }
   void TearDown() override { unsetenv("TMPDIR"); }
@@ -29,32 +29,32 @@ class AgentFolderTest : public ::testing::Test {
   const test::TempFolder folder_;
 };
 
-TEST_F(AgentFolderTest, IsPrivateAndShort) {
-  const auto made = MakeAgentFolder();
+TEST_F(SocketFolderTest, IsPrivateAndShort) {
+  const auto made = MakeSocketFolder();
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(fs::status(*made).permissions(), fs::perms::owner_all);
   EXPECT_TRUE(made->starts_with(folder_.path()));
-  EXPECT_LT(made->size() + sizeof "/agent", 108U);
+  EXPECT_LT(made->size() + sizeof "/control/socket", 108U);
 }
 
-TEST_F(AgentFolderTest, GoesToTmpWhereAPathWouldBeTooLong) {
+TEST_F(SocketFolderTest, GoesToTmpWhereAPathWouldBeTooLong) {
   const std::string deep = folder_.File(std::string(100, 'd'));
   fs::create_directories(deep);
   setenv("TMPDIR", deep.c_str(), 1);
-  const auto made = MakeAgentFolder();
+  const auto made = MakeSocketFolder();
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_TRUE(made->starts_with("/tmp/"));
   fs::remove_all(*made);
 }
 
-TEST_F(AgentFolderTest, ThoseOfProcessesThatAreGoneAreRemovedAndNoOthers) {
+TEST_F(SocketFolderTest, ThoseOfProcessesThatAreGoneAreRemovedAndNoOthers) {
   docker::Owner gone = docker::ThisProcess();
   ++gone.start_ticks;  // the number is in use again
   const std::string left = Left("fetchbench-run-gone01", gone.Text());
   const std::string alive = Left("fetchbench-run-alive1", docker::ThisProcess().Text());
   const std::string new_one = Left("fetchbench-run-new001", "");
   const std::string other = Left("another-gone", gone.Text());
-  ASSERT_TRUE(MakeAgentFolder().ok());
+  ASSERT_TRUE(MakeSocketFolder().ok());
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(alive));
   EXPECT_TRUE(fs::exists(new_one));
