@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -87,6 +88,9 @@ class RunEngineTest : public ::testing::Test {
   }
 
   Task<absl::Status> Admit(AgentIndex agent) {
+    admission_began_us_ = clock_.WallUs();
+    net::steady_timer disk(co_await net::this_coro::executor, admission_takes_);
+    co_await disk.async_wait(kAsTuple);
     if (agent != not_admitted_) co_return absl::OkStatus();
     co_return absl::FailedPreconditionError("it runs another version");
   }
@@ -119,6 +123,8 @@ class RunEngineTest : public ::testing::Test {
   std::vector<std::string> further_addresses_;
   std::unique_ptr<test::MemorySpool> spool_;
   std::optional<AgentIndex> not_admitted_;
+  std::chrono::milliseconds admission_takes_{0};
+  int64_t admission_began_us_ = 0;
 };
 
 }  // namespace fetchbench::coordinator
