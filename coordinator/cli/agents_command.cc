@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "common/standard_streams.h"
+#include "coordinator/cli/print_output.h"
 #include "coordinator/fleet/agents_table.h"
 #include "coordinator/fleet/describe_agents.h"
 #include "coordinator/run/cancel_run.h"
@@ -15,14 +15,6 @@
 
 namespace fetchbench::coordinator {
 namespace {
-
-// `code`, or another when the text could not be printed.
-ExitCode Print(const std::string& text, ExitCode code) {
-  const absl::Status written = WriteText(STDOUT_FILENO, text);
-  if (written.ok()) return code;
-  Complain("text", "standard output: " + std::string(written.message()));
-  return ExitCode::kInternalError;
-}
 
 std::string Render(const Options& options, const std::vector<Described>& described) {
   if (options.agents_format == AgentsFormat::kJson) return AgentsJson(options.agents, described);
@@ -40,7 +32,7 @@ ExitCode ListAgents(const Options& options) {
   const ExitCode code = !same.ok() ? ExitCode::kUsage
                         : all      ? ExitCode::kDone
                                    : ExitCode::kIncomplete;
-  const ExitCode printed = Print(Render(options, described), code);
+  const ExitCode printed = PrintOutput(Render(options, described), code);
   if (!same.ok()) Complain("text", std::string(same.message()));
   return printed;
 }
@@ -70,7 +62,7 @@ ExitCode CancelRuns(const Options& options) {
     }
     lines += Harmless(fmt::format("{}: {}", options.agents[i].shown(), said)) + "\n";
   }
-  return Print(lines, code);
+  return PrintOutput(lines, code);
 }
 
 }  // namespace fetchbench::coordinator

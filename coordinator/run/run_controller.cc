@@ -319,8 +319,8 @@ Task<ExitCode> RunController::GiveUp(absl::Status error) {
   engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
   co_await RunEngine::WaitEnd(engine_);
   if (options_.meter) options_.meter->Ended(*engine_, RunEnd::kIncomplete);
-  const absl::Status closed = co_await RunEngine::CloseStore(engine_, false);
-  if (!closed.ok()) spdlog::error("{}", std::string(closed.message()));
+  const CommitPipe::Closed closed = co_await RunEngine::CloseStore(engine_, false);
+  if (!closed.store.ok()) spdlog::error("{}", std::string(closed.store.message()));
   co_return Report(error);
 }
 
@@ -349,9 +349,10 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   }
   co_await stage_->Stop(hurry);
   const bool index = !hurry || engine_->committed() <= kMaxRowsToIndexInHurry;
-  const absl::Status closed = co_await RunEngine::CloseStore(engine_, index);
-  if (end.error.ok()) end.error = closed;
-  bool store_failed = !closed.ok();
+  const CommitPipe::Closed closed = co_await RunEngine::CloseStore(engine_, index);
+  if (end.error.ok()) end.error = closed.store;
+  if (end.error.ok()) end.error = closed.output;
+  bool store_failed = !closed.store.ok();
   // All records are there, but their file is not whole.
   if (store_failed && end.end == RunEnd::kComplete) end.end = RunEnd::kIncomplete;
   const Summary summary = Summarise(Parts(), end, std::move(origin));
@@ -378,7 +379,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));
     co_return ExitCode::kInternalError;
   }
-  if (store_failed) co_return ExitCode::kInternalError;
+  if (store_failed || !closed.output.ok()) co_return ExitCode::kInternalError;
   const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
   co_return ExitCodeOf(end.error, summary.end, begun);
 }

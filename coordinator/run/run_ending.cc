@@ -106,8 +106,8 @@ absl::Status PrintSummary(const Summary& summary, ReportFormat format, const Tex
                           bool in_a_hurry) {
   const std::string text = RenderSummary(summary, format, style);
   if (!in_a_hurry) return WriteText(STDOUT_FILENO, text);
-  WriteText(STDOUT_FILENO, text, kHurriedPrint).IgnoreError();
-  return absl::OkStatus();
+  absl::Status printed = WriteText(STDOUT_FILENO, text, kHurriedPrint);
+  return absl::IsDeadlineExceeded(printed) ? absl::OkStatus() : printed;
 }
 
 }  // namespace fetchbench::coordinator

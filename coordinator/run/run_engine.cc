@@ -344,7 +344,7 @@ Task<EngineEnd> RunEngine::WaitEnd(std::shared_ptr<RunEngine> self) {
   co_return self->End();
 }
 
-Task<absl::Status> RunEngine::CloseStore(std::shared_ptr<RunEngine> self, bool build_index) {
+Task<CommitPipe::Closed> RunEngine::CloseStore(std::shared_ptr<RunEngine> self, bool build_index) {
   self->ended_ = true;
   self->tick_.Notify();
   // Only who interrupts is in a hurry; the end of DURATION waits for a reader as any other end

@@ -81,7 +81,7 @@ class RunEngineTest : public ::testing::Test {
       engine->Stop(RunEnd::kIncomplete, std::string(result.connected.message()));
     }
     result.end = co_await RunEngine::WaitEnd(engine);
-    result.closed = co_await RunEngine::CloseStore(engine, true);
+    result.closed = (co_await RunEngine::CloseStore(engine, true)).store;
     result.counts = engine->counts().value_or(LeaseCounts());
     result.committed = engine->committed();
     result.agents = engine->board().Summaries();

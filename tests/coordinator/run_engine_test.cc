@@ -329,7 +329,7 @@ TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {
     const EngineEnd end = co_await RunEngine::WaitEnd(engine);
     EXPECT_EQ(end.end, RunEnd::kComplete);
     EXPECT_EQ(engine->committed(), 2u);
-    const absl::Status closed = co_await RunEngine::CloseStore(engine, true);
+    const absl::Status closed = (co_await RunEngine::CloseStore(engine, true)).store;
     EXPECT_TRUE(closed.ok()) << closed;
   };
   net::co_spawn(loop, drive(), [](std::exception_ptr) {});
