@@ -23,6 +23,9 @@ namespace {
 constexpr std::chrono::milliseconds kProgressInterval{100};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
+constexpr const char* kToGoOn = "To go on with this run: ";
+constexpr const char* kCannotGoOn =
+    "Nothing was fetched, and this run cannot be gone on with: begin a new run.";
 
 int64_t TimeoutUs(const RunOptions& options) {
   return std::chrono::microseconds(options.timeout).count();
@@ -328,17 +331,30 @@ ExitCode RunController::Report(const absl::Status& error) {
   result_.error = error;
   display_.Finish(LastFrame::kKeep);
   Complain(display_, options_, std::string(error.message()));
+  if (absl::IsUnavailable(error)) SayWhatIsLeft();
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error) ||
                      absl::IsFailedPrecondition(error);
   return usage ? ExitCode::kUsage : ExitCode::kInternalError;
 }
 
+// After what may pass, such as a full disk, and before there is a summary.
+void RunController::SayWhatIsLeft() {
+  if (presentation_.quiet || identity_.folder.empty()) return;
+  if (journal_ ? CanGoOn(journal_->state()) : taken_up_.has_value()) {
+    display_.Log(kToGoOn + ResumeCommand(identity_.folder, identity_.run_id));
+  } else {
+    display_.Log(kCannotGoOn);
+  }
+}
+
 // How to go on, where the summary on standard output does not end with it.
 void RunController::SayHowToGoOn(const Summary& summary, bool printed) {
-  if (summary.resume_command.empty() || presentation_.quiet) return;
+  if (presentation_.quiet) return;
+  if (!CanGoOn(journal_->state())) return display_.Log(kCannotGoOn);
+  if (summary.resume_command.empty()) return;
   const bool said = printed && (options_.format == ReportFormat::kPretty ||
                                 options_.format == ReportFormat::kRecords);
-  if (!said) display_.Log("To go on with this run: " + summary.resume_command);
+  if (!said) display_.Log(kToGoOn + summary.resume_command);
 }
 
 Task<ExitCode> RunController::WrapUp(EngineEnd end) {

@@ -73,6 +73,7 @@ class RunController {
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
   void SayHowToGoOn(const Summary& summary, bool printed);
+  void SayWhatIsLeft();
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 
