@@ -180,11 +180,12 @@ int main(int argc, char** argv) {
   SendGrpcLog(GrpcLog::kWarnings);
   RaiseOpenFiles();
   const std::vector<int> allowed = AllowedCpus();
-  if (!options.cpus.empty()) {
-    if (const absl::Status s = RestrictTo(options.cpus); !s.ok()) {
-      spdlog::error("{}", std::string(s.message()));
-      return kExitUsage;
-    }
+  absl::Status cpus = CheckCpus("--target-cpus", options.target_cpus);
+  if (cpus.ok()) cpus = CheckCpus("--cpus", options.cpus);
+  if (cpus.ok() && !options.cpus.empty()) cpus = RestrictTo(options.cpus);
+  if (!cpus.ok()) {
+    spdlog::error("{}", std::string(cpus.message()));
+    return kExitUsage;
   }
   return Serve(options, allowed);
 }

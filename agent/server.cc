@@ -10,11 +10,14 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "agent/agent_metrics.h"
 #include "agent/listen_address.h"
 #include "agent/listener.h"
+#include "agent/other_calls.h"
 #include "common/grpc_options.h"
 #include "common/grpc_tls.h"
 #include "common/spawn.h"
@@ -88,6 +91,9 @@ absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity
       security.credentials ? AgentServerCredentials(security.credentials)
                            : grpc::InsecureServerCredentials());
   builder.RegisterService(&service_);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
+  creators.push_back(std::make_unique<OtherCalls>(connections_));
+  builder.experimental().SetInterceptorCreators(std::move(creators));
   server_ = builder.BuildAndStart();
   // gRPC says the reason in its own log only.
   if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");

@@ -19,6 +19,7 @@
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/import_command.h"
 #include "coordinator/cli/options.h"
+#include "coordinator/cli/print_output.h"
 #include "coordinator/fleet/agent_credentials.h"
 #include "coordinator/fleet/use_inventory.h"
 #include "coordinator/host/placement.h"
@@ -38,13 +39,6 @@ void Complain(const std::string& what) {
   WriteText(STDERR_FILENO, fmt::format("coordinator: {}\n", what)).IgnoreError();
 }
 
-ExitCode Print(const std::string& text) {
-  const absl::Status written = WriteText(STDOUT_FILENO, text);
-  if (written.ok()) return ExitCode::kDone;
-  Complain("standard output: " + std::string(written.message()));
-  return ExitCode::kInternalError;
-}
-
 // Kept apart from what was asked for: a bad target.json is nobody's fault who names another.
 void ReportProblems(const TargetRegistry& targets) {
   for (const std::string& problem : targets.problems()) {
@@ -55,7 +49,7 @@ void ReportProblems(const TargetRegistry& targets) {
 ExitCode ListTargets(const TargetRegistry& targets) {
   ReportProblems(targets);
   const ExitCode printed =
-      Print(TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
+      PrintOutput(TargetsText(targets, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style()));
   if (printed != ExitCode::kDone) return printed;
   return targets.problems().empty() ? ExitCode::kDone : ExitCode::kUsage;
 }
@@ -94,7 +88,7 @@ absl::Status ServeMetrics(Options& options) {
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
-      return Print(options.text);
+      return PrintOutput(options.text);
     case Command::kTargets:
       return ListTargets(targets);
     case Command::kRun:
@@ -133,8 +127,8 @@ int main(int argc, char** argv) {
   SetUpLog("coordinator", "warn", "text").IgnoreError();
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
   if (!arguments.empty() && arguments[0] == "needs-engine") {
-    return static_cast<int>(Print(AnswerEngineQuestion({arguments.begin() + 1, arguments.end()},
-                                                       ProcessEnvironment(), targets)));
+    return static_cast<int>(PrintOutput(AnswerEngineQuestion(
+        {arguments.begin() + 1, arguments.end()}, ProcessEnvironment(), targets)));
   }
   auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {

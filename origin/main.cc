@@ -10,6 +10,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <sstream>
 #include <string>
 
 #include "common/log.h"
@@ -116,8 +117,13 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : kUsageError;
+    std::ostringstream asked_for;
+    std::ostringstream complaint;
+    if (app.exit(e, asked_for, complaint) == 0) {
+      return fetchbench::PrintOutput("fetchbench-origin", asked_for.str());
+    }
+    fetchbench::WriteText(STDERR_FILENO, complaint.str()).IgnoreError();
+    return kUsageError;
   }
   if (!fetchbench::SetUpLog("origin", options.log_level, options.log_format).ok()) {
     return kUsageError;

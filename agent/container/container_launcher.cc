@@ -48,7 +48,8 @@ ContainerLauncher::ContainerLauncher(net::any_io_executor loop, const AgentConfi
       images_(host_, public_network_, {config.build, config.container_describe_patience}),
       version_client_(host_->loop(), config.docker_socket,
                       {kVersionPatience, kVersionPatience, kVersionPatience}),
-      cleaning_client_(host_->loop(), config.docker_socket) {}
+      cleaning_client_(host_->loop(), config.docker_socket),
+      version_told_(host_->loop(), SteadyTime::max()) {}
 
 void ContainerLauncher::CleanUp() {
   if (config_.docker_socket.empty()) return;
@@ -150,12 +151,16 @@ Task<absl::StatusOr<TargetLaunch>> ContainerLauncher::Launch(v1::Start start,
 }
 
 Task<std::string> ContainerLauncher::EngineVersion() {
-  const SteadyTime now = std::chrono::steady_clock::now();
-  if (now < version_until_ || config_.docker_socket.empty()) co_return version_;
-  version_until_ = now + kVersionLife;
+  if (config_.docker_socket.empty()) co_return version_;
+  // Whoever asks meanwhile waits for the same answer.
+  while (version_asked_) co_await version_told_.async_wait(kAsTuple);
+  if (std::chrono::steady_clock::now() < version_until_) co_return version_;
+  version_asked_ = true;
   absl::StatusOr<docker::EngineVersion> version = co_await version_client_.Version();
   version_ = version.ok() ? version->version : std::string();
   version_until_ = std::chrono::steady_clock::now() + kVersionLife;
+  version_asked_ = false;
+  version_told_.cancel();
   co_return version_;
 }
 

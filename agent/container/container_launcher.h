@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -62,6 +63,8 @@ class ContainerLauncher {
   docker::EngineClient cleaning_client_;
   std::string version_;
   SteadyTime version_until_{};
+  bool version_asked_ = false;      // the Engine, at this moment
+  net::steady_timer version_told_;  // is cancelled when it has answered
 };
 
 // The target is not the native one, and says what its image is.

@@ -1,10 +1,8 @@
 // fetchbench-native: URLs on standard input, one record line each on standard output.
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <string>
-#include <string_view>
 
 #include "agent/native/describe.h"
 #include "agent/native/options.h"
@@ -13,16 +11,12 @@
 
 namespace {
 
-constexpr int kCannotPrint = 1;
+constexpr const char* kProgram = "fetchbench-native";
 
-// `code` for main, or another when the text could not be printed where somebody waits for it.
-int Print(int fd, std::string_view text, int code) {
-  const absl::Status written = fetchbench::WriteText(fd, text);
-  if (written.ok() || fd == STDERR_FILENO) return code;
-  fetchbench::WriteText(STDERR_FILENO, fmt::format("fetchbench-native: standard output: {}\n",
-                                                   std::string(written.message())))
-      .IgnoreError();
-  return kCannotPrint;
+int End(const fetchbench::native::EarlyExit& early) {
+  if (early.code == 0) return fetchbench::PrintOutput(kProgram, early.text);
+  fetchbench::WriteText(STDERR_FILENO, early.text).IgnoreError();
+  return early.code;
 }
 
 }  // namespace
@@ -32,11 +26,11 @@ int main(int argc, char** argv) {
   fetchbench::OpenStandardStreams();
   const auto parsed = ParseOptions(argc, argv);
   if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
-    return Print(early->code == 0 ? STDOUT_FILENO : STDERR_FILENO, early->text, early->code);
+    return End(*early);
   }
   const auto& options = std::get<Options>(parsed);
   if (options.describe) {
-    return Print(STDOUT_FILENO, DescribeTarget() + "\n", 0);
+    return fetchbench::PrintOutput(kProgram, DescribeTarget() + "\n");
   }
   return RunTarget(options);
 }

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
+#include <numeric>
 #include <optional>
+#include <thread>
 
 #include "common/status_util.h"
 
@@ -28,6 +31,19 @@ bool AddRange(std::string_view range, std::vector<int>& cpus) {
   if (!first || !last || *first > *last) return false;
   for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
   return true;
+}
+
+// On a thread of its own: whoever asks keeps its CPUs.
+std::vector<int> PossibleCpus() {
+  std::vector<int> cpus;
+  std::thread([&cpus] {
+    std::vector<int> all(CPU_SETSIZE);
+    std::iota(all.begin(), all.end(), 0);
+    // The kernel takes those of them that there are, and that the control group has.
+    const cpu_set_t set = CpuSet(all);
+    if (sched_setaffinity(0, sizeof set, &set) == 0) cpus = AllowedCpus();
+  }).join();
+  return cpus;
 }
 
 }  // namespace
@@ -58,6 +74,18 @@ std::vector<int> AllowedCpus() {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+absl::Status CheckCpus(std::string_view option, const std::vector<int>& cpus) {
+  const std::vector<int> possible = PossibleCpus();
+  std::vector<int> missing;
+  std::set_difference(cpus.begin(), cpus.end(), possible.begin(), possible.end(),
+                      std::back_inserter(missing));
+  // Where the kernel does not tell, what uses them finds out.
+  if (missing.empty() || possible.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: there is no CPU {} here; those that this agent may use are {}", option,
+                  missing.back(), fmt::join(possible, ",")));
 }
 
 cpu_set_t CpuSet(const std::vector<int>& cpus) {

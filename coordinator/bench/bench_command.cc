@@ -9,8 +9,8 @@
 
 #include "common/files.h"
 #include "common/record_line.h"
-#include "common/standard_streams.h"
 #include "coordinator/bench/bench_runner.h"
+#include "coordinator/cli/print_output.h"
 #include "coordinator/ui/terminal.h"
 
 namespace fetchbench::coordinator {
@@ -137,11 +137,10 @@ ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   result.facts.host = HostOf(result.rows);
   result.Sort();
   const auto folder = WriteReports(result, options.run.out);
-  const absl::Status printed = WriteText(STDOUT_FILENO, Render(result, options.format));
-  if (!printed.ok()) return complain(printed, ExitCode::kInternalError);
+  const ExitCode printed = PrintOutput(Render(result, options.format), CodeOf(result));
   if (!folder.ok()) return complain(folder.status(), ExitCode::kInternalError);
   fmt::print(stderr, "bench: {}/table.txt, .md, .csv and results.json\n", *folder);
-  return CodeOf(result);
+  return printed;
 }
 
 }  // namespace fetchbench::coordinator

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/standard_streams.h"
+#include "coordinator/cli/print_output.h"
 #include "coordinator/fleet/agents_table.h"
 #include "coordinator/fleet/describe_agents.h"
 #include "coordinator/fleet/same_agent.h"
@@ -18,14 +18,6 @@
 
 namespace fetchbench::coordinator {
 namespace {
-
-// `code`, or another when the text could not be printed.
-ExitCode Print(const std::string& text, ExitCode code) {
-  const absl::Status written = WriteText(STDOUT_FILENO, text);
-  if (written.ok()) return code;
-  Complain("text", "standard output: " + std::string(written.message()));
-  return ExitCode::kInternalError;
-}
 
 std::string Render(const Options& options, const std::vector<Described>& described) {
   if (options.agents_format == AgentsFormat::kJson) return AgentsJson(options.agents, described);
@@ -60,7 +52,7 @@ ExitCode ListAgents(const Options& options) {
   const ExitCode code = !fit.ok() ? ExitCode::kUsage
                         : all     ? ExitCode::kDone
                                   : ExitCode::kIncomplete;
-  const ExitCode printed = Print(Render(options, described), code);
+  const ExitCode printed = PrintOutput(Render(options, described), code);
   if (!fit.ok()) Complain("text", std::string(fit.message()));
   if (options.agents_format != AgentsFormat::kJson) SayHowToFree(options, described);
   return printed;
@@ -94,7 +86,7 @@ ExitCode CancelRuns(const Options& options) {
     }
     lines += Harmless(fmt::format("{}: {}", options.agents[i].shown(), said)) + "\n";
   }
-  return Print(lines, code);
+  return PrintOutput(lines, code);
 }
 
 }  // namespace fetchbench::coordinator

@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
+#include <utility>
 
 #include "common/standard_streams.h"
 #include "coordinator/input/import_urls.h"
@@ -16,18 +15,6 @@ namespace {
 
 constexpr size_t kWriteBytes = 256 * 1024;
 
-bool WriteAll(std::string& out) {
-  std::string_view rest = out;
-  while (!rest.empty()) {
-    const ssize_t n = write(STDOUT_FILENO, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    rest.remove_prefix(static_cast<size_t>(n));
-  }
-  out.clear();
-  return true;
-}
-
 ExitCode Complain(ExitCode code, std::string_view text) {
   WriteText(STDERR_FILENO, fmt::format("coordinator: {}\n", text)).IgnoreError();
   return code;
@@ -35,6 +22,7 @@ ExitCode Complain(ExitCode code, std::string_view text) {
 
 ExitCode Import(LineReader& reader, std::optional<ListFormat> format, const std::string& name) {
   std::string out;
+  absl::Status written;
   uint64_t urls = 0;
   uint64_t skipped = 0;
   while (true) {
@@ -54,12 +42,15 @@ ExitCode Import(LineReader& reader, std::optional<ListFormat> format, const std:
     } else {
       ++skipped;
     }
-    if (out.size() >= kWriteBytes && !WriteAll(out)) break;
+    if (out.size() < kWriteBytes) continue;
+    written = WriteToReader(STDOUT_FILENO, std::exchange(out, {}));
+    if (!written.ok()) break;
   }
-  if (!WriteAll(out)) {
-    if (errno == EPIPE) return ExitCode::kDone;  // the reader had enough
-    return Complain(ExitCode::kInternalError, fmt::format("cannot write the URLs: {}",
-                                                          std::generic_category().message(errno)));
+  if (written.ok()) written = WriteToReader(STDOUT_FILENO, out);
+  if (absl::IsCancelled(written)) return ExitCode::kDone;  // the reader had enough
+  if (!written.ok()) {
+    return Complain(ExitCode::kInternalError,
+                    fmt::format("standard output: {}", std::string(written.message())));
   }
   // A header is the one line that is always skipped.
   if (skipped > 1) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/cli/setting_ranges.h"
 #include "coordinator/cli/suggest.h"
 
 // From the text of an option, or of its variable, to a value. All are pure, store into `to` only
@@ -28,16 +29,13 @@ absl::Status SetNumber(const std::string& text, uint64_t low, uint64_t high, uin
 // A number with or without decimals; empty: it is none, or out of bounds.
 std::optional<double> ParseDecimal(std::string_view text, double low, double high);
 
-// The longest time that means anything to a run.
-inline constexpr double kMaxSeconds = 10 * 365.0 * 86'400;
-
 template <typename Duration>
-absl::Status SetSeconds(const std::string& text, double low, Duration& to,
-                        double high = kMaxSeconds) {
-  const std::optional<double> seconds = ParseDecimal(text, low, high);
+absl::Status SetSeconds(const std::string& text, const Range<double>& range, Duration& to) {
+  const std::optional<double> seconds = ParseDecimal(text, range.least, range.most);
   if (!seconds) {
-    return WrongValue(fmt::format(
-        "'{}' is not a number of seconds from {} to {} (decimals are fine)", text, low, high));
+    return WrongValue(
+        fmt::format("'{}' is not a number of seconds from {} to {} (decimals are fine)", text,
+                    range.least, range.most));
   }
   to = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
   return absl::OkStatus();

@@ -9,14 +9,7 @@
 namespace fetchbench::coordinator {
 namespace {
 
-constexpr uint32_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxUserAgentBytes = 1024;
-constexpr double kMaxTimeoutSeconds = 86'400;
-constexpr double kMinSilence = 2;  // twice what agents report in
-constexpr double kMinCpus = 0.01;
-constexpr double kMaxCpus = 1024;
-constexpr uint64_t kMinMemory = uint64_t{6} << 20;  // the Docker Engine's own limit
-constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
 constexpr size_t kMaxReferenceBytes = 512;
 
 absl::Status SetWeb(const std::string& text, RunOptions& run) {
@@ -84,27 +77,28 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
                [&run](const std::string& t) {
                  return SetNumber(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
                }});
-  s.push_back(
-      {"--concurrency", "N", "CONCURRENCY",
-       "Requests in flight at most, for each agent. Default: the target's own.", false,
-       [&run](const std::string& t) { return SetNumber(t, 1, kMaxConcurrency, run.concurrency); }});
+  s.push_back({"--concurrency", "N", "CONCURRENCY",
+               "Requests in flight at most, for each agent. Default: the target's own.", false,
+               [&run](const std::string& t) {
+                 return SetNumber(t, kConcurrencies.least, kConcurrencies.most, run.concurrency);
+               }});
   s.push_back({"--per-host", "N", "",
                "Requests to one host at once, over all agents: all URLs of a host go to one agent "
                "at a time. Of redirects, only the first request counts. 0: no limit. Default: 2 "
                "with --web internet, else 0.",
                false, [&run](const std::string& t) {
-                 return SetNumber(t, 0, kMaxConcurrency, run.per_host.emplace());
+                 return SetNumber(t, kPerHosts.least, kPerHosts.most, run.per_host.emplace());
                }});
   s.push_back({"--timeout", "SECONDS", "REQUEST_TIMEOUT",
                "Deadline of one request, from before DNS to the last byte of the body, redirects "
                "included. Default: 5.",
-               false, [&run](const std::string& t) {
-                 return SetSeconds(t, 0.001, run.timeout, kMaxTimeoutSeconds);
-               }});
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, kTimeouts, run.timeout); }});
   s.push_back({"--duration", "SECONDS", "DURATION",
                "Stop after this time; requests under way are recorded as cancelled. Reaching it is "
                "a normal end. Default: 0, no limit.",
-               false, [&run](const std::string& t) { return SetSeconds(t, 0, run.duration); }});
+               false,
+               [&run](const std::string& t) { return SetSeconds(t, kAnySeconds, run.duration); }});
   s.push_back(
       {"--user-agent", "TEXT", "USER_AGENT", "User-Agent header. Default: fetchbench/VERSION.",
        false,
@@ -114,10 +108,12 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
        "A longer body ends the request as body_too_large. Default: the target's own, 256 MiB "
        "for native.",
        false, [&run](const std::string& t) {
-         return SetNumber(t, 1, uint64_t{1} << 50, run.max_body_bytes);
+         return SetNumber(t, kBodyBytes.least, kBodyBytes.most, run.max_body_bytes);
        }});
   s.push_back({"--threads", "N", "", "Threads of the target. Default: one for each of its CPUs.",
-               false, [&run](const std::string& t) { return SetNumber(t, 1, 1024, run.threads); }});
+               false, [&run](const std::string& t) {
+                 return SetNumber(t, kThreadCounts.least, kThreadCounts.most, run.threads);
+               }});
 }
 
 // "512m", "2g" -> bytes; without a letter they are bytes.
@@ -127,8 +123,8 @@ absl::Status SetMemory(const std::string& text, uint64_t& to) {
   const size_t digits = text.size() - (unit == std::string_view::npos ? 0 : 1);
   const unsigned shift = unit == std::string_view::npos ? 0 : 10 * static_cast<unsigned>(unit);
   uint64_t value = 0;
-  if (!SetNumber(text.substr(0, digits), 1, kMaxMemory >> shift, value).ok() ||
-      (value << shift) < kMinMemory) {
+  if (!SetNumber(text.substr(0, digits), 1, kMemoryBytes.most >> shift, value).ok() ||
+      (value << shift) < kMemoryBytes.least) {
     return WrongValue(
         fmt::format("'{}' is no amount of memory: 512m or 2g, from 6m to 1024g", text));
   }
@@ -137,10 +133,10 @@ absl::Status SetMemory(const std::string& text, uint64_t& to) {
 }
 
 absl::Status SetCpus(const std::string& text, RunOptions& run) {
-  const std::optional<double> cpus = ParseDecimal(text, kMinCpus, kMaxCpus);
+  const std::optional<double> cpus = ParseDecimal(text, kCpus.least, kCpus.most);
   if (!cpus) {
     return WrongValue(fmt::format("'{}' is not a number of CPUs from {} to {} (decimals are fine)",
-                                  text, kMinCpus, kMaxCpus));
+                                  text, kCpus.least, kCpus.most));
   }
   run.cpu_permille = static_cast<uint32_t>(std::lround(*cpus * 1000));
   return absl::OkStatus();
@@ -238,21 +234,23 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents, and for the origin that --origin names, at the "
                "beginning. Default: 5.",
-               false,
-               [&run](const std::string& t) { return SetSeconds(t, 0.1, run.connect_timeout); }});
+               false, [&run](const std::string& t) {
+                 return SetSeconds(t, kConnectTimeouts, run.connect_timeout);
+               }});
   s.push_back({"--grace", "SECONDS", "",
                "How long an agent may stay away before its URLs go to others. Default: 15.", false,
-               [&run](const std::string& t) { return SetSeconds(t, 0, run.grace); }});
+               [&run](const std::string& t) { return SetSeconds(t, kAnySeconds, run.grace); }});
   s.push_back({"--silence", "SECONDS", "",
                "An agent that says nothing for so long counts as away. Agents report every second. "
                "Default: 10.",
                false,
-               [&run](const std::string& t) { return SetSeconds(t, kMinSilence, run.silence); }});
+               [&run](const std::string& t) { return SetSeconds(t, kSilences, run.silence); }});
   s.push_back({"--give-up-after", "SECONDS", "",
                "End the run when no agent has been there for so long; it can be resumed. Default: "
                "0, it waits until one returns.",
-               false,
-               [&run](const std::string& t) { return SetSeconds(t, 0, run.give_up_after); }});
+               false, [&run](const std::string& t) {
+                 return SetSeconds(t, kAnySeconds, run.give_up_after);
+               }});
 }
 
 void AddOutputSettings(RunOptions& run, std::vector<Setting>& s) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "common/harmless_text.h"
 #include "common/loopback.h"
 
 namespace fetchbench::coordinator {
@@ -15,6 +16,12 @@ constexpr uint32_t kMaxPort = 65'535;
 constexpr std::string_view kNameMark = "=";
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
+
+// Would end a line, or do things to a terminal, wherever it is shown.
+bool HasControlCharacter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
 
 // 0: it is none.
 uint32_t PortOf(std::string_view text) {
@@ -35,6 +42,11 @@ bool IsName(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view default_port) {
+  const auto wrong = [text] {
+    return Wrong(
+        fmt::format("'{}' is not an address: HOST:PORT, [IPV6]:PORT or unix:PATH", Harmless(text)));
+  };
+  if (HasControlCharacter(text)) return wrong();
   if (IsUnixSocket(text)) {
     if (text == "unix:") return Wrong("'unix:' without a path");
     return std::string(text);
@@ -45,7 +57,7 @@ absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view
   const uint32_t port =
       PortOf(colon == std::string_view::npos ? default_port : text.substr(colon + 1));
   if (host.empty() || host.find_first_of(" /@=") != std::string_view::npos || port == 0) {
-    return Wrong(fmt::format("'{}' is not an address: HOST:PORT, [IPV6]:PORT or unix:PATH", text));
+    return wrong();
   }
   return fmt::format("{}:{}", host, port);
 }
@@ -57,8 +69,9 @@ absl::StatusOr<AgentEndpoint> ParseAgentEndpoint(std::string_view text) {
   if (mark != std::string_view::npos) {
     endpoint.name = std::string(text.substr(0, mark));
     if (!IsName(endpoint.name)) {
-      return Wrong(fmt::format(
-          "'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.', '_' and ':'", text));
+      return Wrong(
+          fmt::format("'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.', '_' and ':'",
+                      Harmless(text)));
     }
     text.remove_prefix(mark + kNameMark.size());
   }

@@ -175,12 +175,16 @@ absl::Status UrlSpool::WriteOut() {
   return absl::OkStatus();
 }
 
+absl::Status UrlSpool::Damaged(std::string_view how) const {
+  return absl::DataLossError(fmt::format("{}: the file is damaged ({})", path_, how));
+}
+
 absl::Status UrlSpool::ReadAt(uint64_t offset, char* to, size_t size) const {
   while (size > 0) {
     const ssize_t n = pread(fd_, to, size, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return IoError("cannot read", path_);
-    if (n == 0) return absl::DataLossError(fmt::format("{} is cut off", path_));
+    if (n == 0) return Damaged("it is cut off");
     to += n;
     size -= static_cast<size_t>(n);
     offset += static_cast<uint64_t>(n);
@@ -195,9 +199,7 @@ absl::StatusOr<std::shared_ptr<UrlChunk>> UrlSpool::ReadChunk(uint64_t offset, u
   std::array<char, sizeof(ChunkHeader)> raw{};
   if (absl::Status s = ReadAt(offset, raw.data(), raw.size()); !s.ok()) return s;
   std::memcpy(&header, raw.data(), sizeof(header));
-  const auto damaged = [&] {
-    return absl::DataLossError(fmt::format("{} is damaged at byte {}", path_, offset));
-  };
+  const auto damaged = [&] { return Damaged(fmt::format("at byte {}", offset)); };
   if (header.magic != kChunkMagic || header.partition >= kPartitions ||
       header.payload_bytes > kMaxPayloadBytes || header.previous >= offset) {
     return damaged();
@@ -221,7 +223,7 @@ absl::StatusOr<std::shared_ptr<const UrlChunk>> UrlSpool::Take(uint32_t partitio
   auto chunk = ReadChunk(offset, previous, end);
   if (!chunk.ok()) return chunk.status();
   if ((*chunk)->partition != partition) {
-    return absl::DataLossError(fmt::format("{} is damaged at byte {}", path_, offset));
+    return Damaged(fmt::format("at byte {}", offset));
   }
   last_chunk_[partition] = previous;
   remaining_[partition] -= (*chunk)->size();
@@ -246,7 +248,7 @@ absl::Status UrlSpool::ScanChunks() {
   std::string magic(kFileMagic.size(), '\0');
   if (absl::Status s = ReadAt(0, magic.data(), magic.size()); !s.ok()) return s;
   if (magic != kFileMagic) {
-    return absl::InvalidArgumentError(fmt::format("{} is not a URL spool", path_));
+    return Damaged("it is no list of a run");
   }
   const off_t size = lseek(fd_, 0, SEEK_END);
   uint64_t offset = magic.size();
@@ -258,7 +260,7 @@ absl::Status UrlSpool::ScanChunks() {
     const uint64_t end = offset + sizeof(header) + header.payload_bytes;
     if (header.magic != kChunkMagic || header.partition >= kPartitions ||
         end > static_cast<uint64_t>(size)) {
-      return absl::DataLossError(fmt::format("{} is damaged or cut off at byte {}", path_, offset));
+      return Damaged(fmt::format("at byte {}, or it is cut off", offset));
     }
     last_chunk_[header.partition] = offset;
     remaining_[header.partition] += header.count;

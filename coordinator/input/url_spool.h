@@ -47,6 +47,9 @@ class UrlSpool {
   using Visitor = std::function<void(uint32_t partition, uint64_t index, std::string_view url)>;
   absl::Status VisitAll(const Visitor& visit) const;
 
+  // DataLoss that names the file.
+  absl::Status Damaged(std::string_view how) const;
+
   // URLs of each partition that Take has not returned yet.
   const std::vector<uint64_t>& remaining() const { return remaining_; }
   // The next chunk of a partition; null when it has none left.

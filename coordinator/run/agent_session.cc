@@ -258,6 +258,7 @@ Task<absl::Status> AgentSession::ReadLoop(Self self, std::shared_ptr<Connection>
     if (self->ended_) co_return absl::OkStatus();
     const SteadyTime deadline = std::chrono::steady_clock::now() + self->limits_.silence;
     absl::StatusOr<v1::AgentMessage> message = co_await connection->stream.Read(deadline);
+    self->heard_at_ = std::chrono::steady_clock::now();
     if (self->ended_) co_return absl::OkStatus();
     if (!message.ok()) {
       if (IsEndOfStream(message.status())) {

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "common/clock.h"
 #include "common/grpc_client_stream.h"
 #include "common/net.h"
 #include "common/record.h"
@@ -97,6 +98,8 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   // stream: the agent does not keep to the protocol.
   absl::Status Receive(v1::AgentMessage& message);
 
+  // When the message that events are about was read; its admission may have taken long since.
+  SteadyTime heard_at() const { return heard_at_; }
   const AgentEndpoint& endpoint() const { return endpoint_; }
   bool ended() const { return ended_; }
   // It was told to start, and has not said since that it is done: it may work on, or wait for us.
@@ -147,6 +150,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   std::deque<v1::Lease> leases_;  // to be sent; bounded by credit
   uint64_t credit_ = 0;
   std::optional<int64_t> byte_credit_;
+  SteadyTime heard_at_{};
   uint32_t epoch_ = 0;  // counts the agent's own lives: a restarted agent numbers batches anew
   uint64_t last_received_ = 0;
   uint64_t last_committed_ = 0;

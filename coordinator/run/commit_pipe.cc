@@ -76,14 +76,17 @@ void CommitPipe::RowsDone(size_t rows) {
   events_.moved();
 }
 
-Task<absl::Status> CommitPipe::Close(std::shared_ptr<CommitPipe> self, bool hurry,
-                                     bool build_index) {
+Task<CommitPipe::Closed> CommitPipe::Close(std::shared_ptr<CommitPipe> self, bool hurry,
+                                           bool build_index) {
   RunStore* store = self->store_.get();
   RecordStream* stream = self->stream_.get();
   const auto close = [store, stream, hurry, build_index] {
+    Closed closed;
     if (stream != nullptr && hurry) stream->Abandon();
-    if (stream != nullptr && !hurry) stream->Finish();
-    return store->Finish(build_index);
+    if (stream != nullptr) closed.output = stream->Finish();
+    if (absl::IsCancelled(closed.output)) closed.output = absl::OkStatus();
+    closed.store = store->Finish(build_index);
+    return closed;
   };
   co_return co_await RunBlocking(self->loop_, close);
 }

@@ -57,9 +57,14 @@ class CommitPipe : public std::enable_shared_from_this<CommitPipe> {
   uint64_t committed() const { return committed_; }
   const Aggregator& aggregator() const { return aggregator_; }
 
+  // What went wrong with where records go.
+  struct Closed {
+    absl::Status store;
+    absl::Status output;  // a reader that had enough is no error
+  };
   // Closes the store; once. `hurry`: a reader that does not read is not waited for. `build_index`:
   // see RunStore.
-  static Task<absl::Status> Close(std::shared_ptr<CommitPipe> self, bool hurry, bool build_index);
+  static Task<Closed> Close(std::shared_ptr<CommitPipe> self, bool hurry, bool build_index);
 
  private:
   CommitPipe(net::any_io_executor loop, Aggregator aggregator)

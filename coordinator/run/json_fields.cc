@@ -46,14 +46,17 @@ bool JsonFields::Flag(std::string_view name) const {
   return false;
 }
 
-uint64_t JsonFields::Whole(std::string_view name, uint64_t most) const {
+uint64_t JsonFields::Whole(std::string_view name, const Range<uint64_t>& range,
+                           bool or_none) const {
   const json::value* value = Find(name);
   if (value != nullptr) {
     json::error_code error;
     const auto number = value->to_number<uint64_t>(error);
-    if (!error && number <= most) return number;
+    const bool within = number >= range.least && number <= range.most;
+    if (!error && (within || (or_none && number == 0))) return number;
   }
-  Mismatch(name, fmt::format("a whole number from 0 to {}", most));
+  const std::string_view none = or_none && range.least > 0 ? "0 or " : "";
+  Mismatch(name, fmt::format("{}a whole number from {} to {}", none, range.least, range.most));
   return 0;
 }
 

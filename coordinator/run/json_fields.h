@@ -12,6 +12,7 @@
 #include <boost/json.hpp>
 
 #include "absl/status/status.h"
+#include "coordinator/cli/setting_ranges.h"
 
 namespace fetchbench::coordinator {
 
@@ -29,9 +30,21 @@ class JsonFields {
   // From 0 to the largest of this type.
   template <typename Integer>
   Integer Number(std::string_view name) const {
+    return Number<Integer>(name, 0, std::numeric_limits<Integer>::max());
+  }
+  // Bounds of 0 at least.
+  template <typename Integer>
+  Integer Number(std::string_view name, Integer least, Integer most) const {
     static_assert(std::is_integral_v<Integer>);
     return static_cast<Integer>(
-        Whole(name, static_cast<uint64_t>(std::numeric_limits<Integer>::max())));
+        Whole(name, {static_cast<uint64_t>(least), static_cast<uint64_t>(most)}, false));
+  }
+  // The same, or 0.
+  template <typename Integer>
+  Integer NumberOrNone(std::string_view name, Integer least, Integer most) const {
+    static_assert(std::is_integral_v<Integer>);
+    return static_cast<Integer>(
+        Whole(name, {static_cast<uint64_t>(least), static_cast<uint64_t>(most)}, true));
   }
   JsonFields Object(std::string_view name) const;
   // An array of objects; of texts; an object of texts.
@@ -48,7 +61,7 @@ class JsonFields {
       : object_(object), path_(std::move(path)), status_(&status) {}
 
   const boost::json::value* Find(std::string_view name) const;
-  uint64_t Whole(std::string_view name, uint64_t most) const;
+  uint64_t Whole(std::string_view name, const Range<uint64_t>& range, bool or_none) const;
 
   const boost::json::object* object_;
   std::string path_;  // of the object, with a dot at its end; empty: it is the whole

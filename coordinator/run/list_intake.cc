@@ -18,6 +18,16 @@ namespace {
 
 constexpr std::chrono::milliseconds kSettlePoll{2};
 
+// Of the spool; with what to do when it is damaged.
+absl::Status Advised(absl::Status status) {
+  if (!absl::IsDataLoss(status)) return status;
+  return absl::DataLossError(fmt::format(
+      "{}, and what is left of the run cannot be fetched; what it has recorded stays in "
+      "records.db beside it. Put the file back if there is a copy of it, else begin a "
+      "new run",
+      std::string(status.message())));
+}
+
 }  // namespace
 
 ListIntake::ListIntake(net::any_io_executor loop, const RunOptions& options, const Clock& clock,
@@ -100,17 +110,17 @@ Task<absl::Status> ListIntake::Settle() {
 Task<absl::Status> ListIntake::Reopen(std::string path, uint64_t urls, uint64_t invalid,
                                       const IndexSet& recorded) {
   auto spool = UrlSpool::Open(path);
-  status_ = spool.status();
-  if (!spool.ok()) co_return spool.status();
+  status_ = Advised(spool.status());
+  if (!spool.ok()) co_return *status_;
   spool_ = *std::move(spool);
   const auto scan = [this, &recorded] { return ScanSpool(*spool_, recorded, MaxHosts()); };
   SpoolScan found = co_await RunBlocking(loop_, scan);
-  if (!found.status.ok()) co_return found.status;
+  if (!found.status.ok()) co_return Advised(found.status);
   if (found.urls != urls - invalid || found.open + recorded.count() != urls) {
-    co_return absl::DataLossError(
-        fmt::format("{} and the run's records do not make up its list: {} URLs and {} lines that "
-                    "are none; {} URLs in the spool, {} of them open; {} records",
-                    path, urls - invalid, invalid, found.urls, found.open, recorded.count()));
+    co_return Advised(spool_->Damaged(fmt::format(
+        "or records.db is: they do not make up the run's list of {} URLs and {} lines that are "
+        "none; {} URLs are in it, {} of them without a record; there are {} records",
+        urls - invalid, invalid, found.urls, found.open, recorded.count())));
   }
   remaining_ = std::move(found.remaining);
   list_.hosts = std::move(found.hosts);
@@ -118,6 +128,12 @@ Task<absl::Status> ListIntake::Reopen(std::string path, uint64_t urls, uint64_t 
   list_.counts.urls = urls;
   list_.counts.invalid = invalid;
   co_return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const UrlChunk>> ListIntake::Take(uint32_t partition) {
+  auto chunk = spool_->Take(partition);
+  if (!chunk.ok()) return Advised(chunk.status());
+  return chunk;
 }
 
 Task<absl::Status> ListIntake::WaitLoaded(std::function<bool()> stopped) {

@@ -64,9 +64,7 @@ class ListIntake {
   std::string name() const;  // of the list, for people
   // URLs of each partition that are to be lent.
   const std::vector<uint64_t>& remaining() const { return remaining_; }
-  absl::StatusOr<std::shared_ptr<const UrlChunk>> Take(uint32_t partition) {
-    return spool_->Take(partition);
-  }
+  absl::StatusOr<std::shared_ptr<const UrlChunk>> Take(uint32_t partition);
 
  private:
   Task<> Load();

@@ -46,18 +46,24 @@ void RecordStream::Push(CommitBatch batch) {
   work_.notify_one();
 }
 
-void RecordStream::Finish() {
+absl::Status RecordStream::Finish() {
   {
     const std::lock_guard lock(mutex_);
     finish_ = true;
     work_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
+  return status_;
 }
 
 void RecordStream::Abandon() {
   abandon_ = true;
-  Finish();
+  Finish().IgnoreError();
+}
+
+void RecordStream::Break(absl::Status why) {
+  status_ = why;
+  callbacks_.broken(std::move(why));
 }
 
 void RecordStream::AppendLines(const CommitBatch& batch, std::string& out) const {
@@ -99,11 +105,11 @@ bool RecordStream::Write(std::string_view bytes) {
     const ssize_t n = write(fd_, bytes.data(), std::min(bytes.size(), chunk_bytes_));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0 && errno == EPIPE) {
-      callbacks_.broken(absl::CancelledError("nobody reads standard output any more"));
+      Break(absl::CancelledError("nobody reads standard output any more"));
       return false;
     }
     if (n < 0) {
-      callbacks_.broken(FromErrno(errno, "writing records to standard output"));
+      Break(FromErrno(errno, "standard output: cannot write records"));
       return false;
     }
     bytes.remove_prefix(static_cast<size_t>(n));

@@ -33,8 +33,8 @@ class RecordStream {
   RecordStream& operator=(const RecordStream&) = delete;
 
   void Push(CommitBatch batch);
-  // Ends after what was pushed, or after Abandon(). Blocks.
-  void Finish();
+  // Ends after what was pushed, or after Abandon(). Blocks. As `broken` was told, or OK.
+  absl::Status Finish();
   // Ends within about 100 ms, whatever is left.
   void Abandon();
 
@@ -42,6 +42,7 @@ class RecordStream {
   void Run();
   void AppendLines(const CommitBatch& batch, std::string& out) const;
   bool Write(std::string_view bytes);
+  void Break(absl::Status why);
 
   int fd_;
   Style style_;
@@ -53,6 +54,7 @@ class RecordStream {
   std::deque<CommitBatch> queue_;
   bool finish_ = false;
   std::atomic<bool> abandon_{false};
+  absl::Status status_;  // the thread's
   std::thread thread_;
 };
 

@@ -5,7 +5,9 @@
 
 #include <boost/json.hpp>
 #include <chrono>
+#include <cmath>
 
+#include "coordinator/cli/setting_ranges.h"
 #include "coordinator/run/json_fields.h"
 #include "coordinator/summary/disturbance_json.h"
 
@@ -16,6 +18,10 @@ namespace json = boost::json;
 
 // Of this file's form.
 constexpr uint32_t kForm = 2;  // 2: image ids, and whom earlier sessions lost
+
+// Far beyond what there is, and far from where sums of such numbers overflow.
+constexpr int64_t kLatestUs = int64_t{1} << 60;
+constexpr uint32_t kMaxSessions = 1'000'000;
 
 template <typename Message>
 std::string MessageText(const Message& message) {
@@ -85,8 +91,28 @@ json::object OptionsJson(const RunOptions& o) {
 }
 
 template <typename Duration>
-Duration DurationOf(const JsonFields& o, std::string_view name) {
-  return Duration(o.Number<int64_t>(name));
+Duration DurationOf(const JsonFields& o, std::string_view name, const Range<double>& seconds) {
+  const auto count = [](double s) {
+    return int64_t{std::chrono::round<Duration>(std::chrono::duration<double>(s)).count()};
+  };
+  return Duration(o.Number(name, count(seconds.least), count(seconds.most)));
+}
+
+template <typename Integer>
+Integer NumberOf(const JsonFields& o, std::string_view name, const Range<Integer>& range) {
+  return o.Number(name, range.least, range.most);
+}
+
+// 0: the option was not given.
+template <typename Integer>
+Integer NumberOrNoneOf(const JsonFields& o, std::string_view name, const Range<Integer>& range) {
+  return o.NumberOrNone(name, range.least, range.most);
+}
+
+uint32_t Permille(double cpus) { return static_cast<uint32_t>(std::lround(cpus * 1000)); }
+
+int64_t TimeOf(const JsonFields& o, std::string_view name) {
+  return o.Number(name, int64_t{0}, kLatestUs);
 }
 
 Web WebOf(const JsonFields& o) {
@@ -104,24 +130,26 @@ RunOptions OptionsOf(const JsonFields& o) {
   options.web = WebOf(o);
   options.profile = o.Text("profile");
   options.origin = o.Text("origin");
-  options.concurrency = o.Number<uint32_t>("concurrency");
-  options.per_host = o.Number<uint32_t>("per_host");
+  options.concurrency = NumberOf(o, "concurrency", kConcurrencies);
+  options.per_host = NumberOf(o, "per_host", kPerHosts);
   options.limit = o.Number<uint64_t>("limit");
-  options.duration = DurationOf<std::chrono::microseconds>(o, "duration_us");
-  options.timeout = DurationOf<std::chrono::milliseconds>(o, "timeout_ms");
+  options.duration = DurationOf<std::chrono::microseconds>(o, "duration_us", kAnySeconds);
+  options.timeout = DurationOf<std::chrono::milliseconds>(o, "timeout_ms", kTimeouts);
   options.user_agent = o.Text("user_agent");
   options.seed = o.Number<uint64_t>("seed");
   options.allow_private = o.Flag("allow_private");
-  options.max_body_bytes = o.Number<uint64_t>("max_body_bytes");
-  options.threads = o.Number<uint32_t>("threads");
-  options.grace = DurationOf<std::chrono::milliseconds>(o, "grace_ms");
-  options.silence = DurationOf<std::chrono::milliseconds>(o, "silence_ms");
-  options.give_up_after = DurationOf<std::chrono::milliseconds>(o, "give_up_after_ms");
-  options.connect_timeout = DurationOf<std::chrono::milliseconds>(o, "connect_timeout_ms");
+  options.max_body_bytes = NumberOrNoneOf(o, "max_body_bytes", kBodyBytes);
+  options.threads = NumberOrNoneOf(o, "threads", kThreadCounts);
+  options.grace = DurationOf<std::chrono::milliseconds>(o, "grace_ms", kAnySeconds);
+  options.silence = DurationOf<std::chrono::milliseconds>(o, "silence_ms", kSilences);
+  options.give_up_after = DurationOf<std::chrono::milliseconds>(o, "give_up_after_ms", kAnySeconds);
+  options.connect_timeout =
+      DurationOf<std::chrono::milliseconds>(o, "connect_timeout_ms", kConnectTimeouts);
   options.image = o.Text("image");
-  options.cpu_permille = o.Number<uint32_t>("cpu_permille");
+  options.cpu_permille =
+      o.NumberOrNone("cpu_permille", Permille(kCpus.least), Permille(kCpus.most));
   options.cpuset = o.Text("cpuset");
-  options.memory_bytes = o.Number<uint64_t>("memory_bytes");
+  options.memory_bytes = NumberOrNoneOf(o, "memory_bytes", kMemoryBytes);
   options.build_arguments = o.TextByName("build_arguments");
   options.base_images = o.Text("base_images");
   options.base_images_must_exist = o.Flag("base_images_must_exist");
@@ -149,27 +177,27 @@ ResumeState StateOf(const JsonFields& o) {
   ResumeState s;
   s.version = o.Text("fetchbench");
   s.identity.run_id = o.Text("run_id");
-  s.identity.started_us = o.Number<int64_t>("started_us");
+  s.identity.started_us = TimeOf(o, "started_us");
   s.identity.list_name = o.Text("list");
   s.options = OptionsOf(o.Object("options"));
   s.list_loaded = o.Flag("list_loaded");
   s.urls = o.Number<uint64_t>("urls");
-  s.invalid = o.Number<uint64_t>("invalid");
+  s.invalid = o.Number<uint64_t>("invalid", 0, s.urls);
   s.target = MessageOf<v1::TargetSpec>(o, "target", o.Text("target"));
   for (const auto& [name, facts] : o.TextByName("facts")) {
     s.facts[name] = MessageOf<v1::TargetFacts>(o.Object("facts"), name, facts);
   }
   s.image_ids = o.TextByName("image_ids");
   s.profile_sha256 = o.Text("profile_sha256");
-  s.sessions = o.Number<uint32_t>("sessions");
+  s.sessions = o.Number<uint32_t>("sessions", 1, kMaxSessions);
   for (const JsonFields& pause : o.Objects("pauses")) {
-    s.pauses.push_back({pause.Number<int64_t>("from_us"), pause.Number<int64_t>("until_us")});
+    s.pauses.push_back({TimeOf(pause, "from_us"), TimeOf(pause, "until_us")});
   }
-  s.fed_since_us = o.Number<int64_t>("fed_since_us");
-  s.fed_us = o.Number<int64_t>("fed_us");
-  s.down_since_us = o.Number<int64_t>("down_since_us");
+  s.fed_since_us = TimeOf(o, "fed_since_us");
+  s.fed_us = TimeOf(o, "fed_us");
+  s.down_since_us = TimeOf(o, "down_since_us");
   s.end = o.Text("end");
-  s.ended_us = o.Number<int64_t>("ended_us");
+  s.ended_us = TimeOf(o, "ended_us");
   s.disturbed = DisturbancesOf(o.Objects("disturbed"));
   s.disturbed_earlier = DisturbancesOf(o.Objects("disturbed_earlier"));
   s.duplicates_dropped = o.Number<uint64_t>("duplicates_dropped");

@@ -24,6 +24,9 @@ namespace {
 constexpr std::chrono::milliseconds kProgressInterval{100};
 // An interrupted run's index is not worth the wait beyond so many rows.
 constexpr uint64_t kMaxRowsToIndexInHurry = 500'000;
+constexpr const char* kToGoOn = "To go on with this run: ";
+constexpr const char* kCannotGoOn =
+    "Nothing was fetched, and this run cannot be gone on with: begin a new run.";
 
 int64_t TimeoutUs(const RunOptions& options) {
   return std::chrono::microseconds(options.timeout).count();
@@ -323,8 +326,8 @@ Task<ExitCode> RunController::GiveUp(absl::Status error) {
   engine_->Stop(RunEnd::kIncomplete, std::string(error.message()));
   co_await RunEngine::WaitEnd(engine_);
   if (options_.meter) options_.meter->Ended(*engine_, RunEnd::kIncomplete);
-  const absl::Status closed = co_await RunEngine::CloseStore(engine_, false);
-  if (!closed.ok()) spdlog::error("{}", std::string(closed.message()));
+  const CommitPipe::Closed closed = co_await RunEngine::CloseStore(engine_, false);
+  if (!closed.store.ok()) spdlog::error("{}", std::string(closed.store.message()));
   co_return Report(error);
 }
 
@@ -332,17 +335,30 @@ ExitCode RunController::Report(const absl::Status& error) {
   result_.error = error;
   display_.Finish(LastFrame::kKeep);
   Complain(display_, options_, std::string(error.message()));
+  if (absl::IsUnavailable(error)) SayWhatIsLeft();
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error) ||
                      absl::IsFailedPrecondition(error);
   return usage ? ExitCode::kUsage : ExitCode::kInternalError;
 }
 
+// After what may pass, such as a full disk, and before there is a summary.
+void RunController::SayWhatIsLeft() {
+  if (presentation_.quiet || identity_.folder.empty()) return;
+  if (journal_ ? CanGoOn(journal_->state()) : taken_up_.has_value()) {
+    display_.Log(kToGoOn + ResumeCommand(identity_.folder, identity_.run_id));
+  } else {
+    display_.Log(kCannotGoOn);
+  }
+}
+
 // How to go on, where the summary on standard output does not end with it.
 void RunController::SayHowToGoOn(const Summary& summary, bool printed) {
-  if (summary.resume_command.empty() || presentation_.quiet) return;
+  if (presentation_.quiet) return;
+  if (!CanGoOn(journal_->state())) return display_.Log(kCannotGoOn);
+  if (summary.resume_command.empty()) return;
   const bool said = printed && (options_.format == ReportFormat::kPretty ||
                                 options_.format == ReportFormat::kRecords);
-  if (!said) display_.Log("To go on with this run: " + summary.resume_command);
+  if (!said) display_.Log(kToGoOn + summary.resume_command);
 }
 
 // Agents that refused, before the run or when it was to begin.
@@ -377,9 +393,10 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
   }
   co_await stage_->Stop(hurry);
   const bool index = !hurry || engine_->committed() <= kMaxRowsToIndexInHurry;
-  const absl::Status closed = co_await RunEngine::CloseStore(engine_, index);
-  if (end.error.ok()) end.error = closed;
-  bool store_failed = !closed.ok();
+  const CommitPipe::Closed closed = co_await RunEngine::CloseStore(engine_, index);
+  if (end.error.ok()) end.error = closed.store;
+  if (end.error.ok()) end.error = closed.output;
+  bool store_failed = !closed.store.ok();
   // All records are there, but their file is not whole.
   if (store_failed && end.end == RunEnd::kComplete) end.end = RunEnd::kIncomplete;
   const Summary summary = Summarise(Parts(), end, std::move(origin));
@@ -407,7 +424,7 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));
     co_return ExitCode::kInternalError;
   }
-  if (store_failed) co_return ExitCode::kInternalError;
+  if (store_failed || !closed.output.ok()) co_return ExitCode::kInternalError;
   const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
   co_return ExitCodeOf(end.error, summary.end, begun);
 }

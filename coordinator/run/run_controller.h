@@ -77,6 +77,7 @@ class RunController {
   void SayHowToGoOn(const Summary& summary, bool printed);
   std::vector<BusyAgent> BusyAgents() const;
   void SayWhoIsBusy();
+  void SayWhatIsLeft();
   Task<ExitCode> GiveUp(absl::Status error);
   ExitCode Report(const absl::Status& error);
 

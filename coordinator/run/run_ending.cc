@@ -33,13 +33,14 @@ Task<absl::Status> WriteFile(const RunFolder& folder, std::string name, std::str
 }
 
 // What earlier sessions add, and how a later one would go on.
-void NoteSessions(const RunParts& parts, Summary& s) {
+void NoteSessions(const RunParts& parts, const EngineEnd& end, Summary& s) {
   const ResumeState& state = parts.journal.state();
   s.ledger.duplicates_dropped += state.duplicates_dropped;
   s.ledger.requested_again += state.requested_again;
   s.resumed = state.sessions - 1;
   s.down_us = Pauses(state.pauses).Total();
-  if (s.end == RunEnd::kComplete) return;
+  // Its files are damaged: nobody can.
+  if (s.end == RunEnd::kComplete || absl::IsDataLoss(end.error) || !CanGoOn(state)) return;
   s.resume_command = ResumeCommand(parts.identity.folder, parts.identity.run_id);
   if (s.end == RunEnd::kDuration) s.resume_command += " --duration 0";
 }
@@ -79,7 +80,7 @@ Summary Summarise(const RunParts& parts, const EngineEnd& end,
   s.degraded_by = DegradedInWords(parts.engine.Disturbances(), s.disturbed_earlier);
   s.degraded = !s.degraded_by.empty();
   if (s.reason.empty()) s.reason = s.degraded_by;
-  NoteSessions(parts, s);
+  NoteSessions(parts, end, s);
   s.marks = FindMarks(s);
   return s;
 }
@@ -106,8 +107,8 @@ absl::Status PrintSummary(const Summary& summary, ReportFormat format, const Tex
                           bool in_a_hurry) {
   const std::string text = RenderSummary(summary, format, style);
   if (!in_a_hurry) return WriteText(STDOUT_FILENO, text);
-  WriteText(STDOUT_FILENO, text, kHurriedPrint).IgnoreError();
-  return absl::OkStatus();
+  absl::Status printed = WriteText(STDOUT_FILENO, text, kHurriedPrint);
+  return absl::IsDeadlineExceeded(printed) ? absl::OkStatus() : printed;
 }
 
 }  // namespace fetchbench::coordinator

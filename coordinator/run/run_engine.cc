@@ -71,7 +71,8 @@ AgentEvents RunEngine::EventsOf(AgentIndex agent) {
     OnBatch(agent, epoch, seq, std::move(records));
   };
   events.progress = [this, agent](const v1::Progress& progress) {
-    roster_.board().Progress(agent, progress, clock_.Now(), run_clock_.WallUsAt(clock_.Now()));
+    const SteadyTime heard_at = roster_.session(agent).heard_at();
+    roster_.board().Progress(agent, progress, heard_at, run_clock_.WallUsAt(heard_at));
   };
   events.finished = [this, agent](const v1::Finished& finished) { OnFinished(agent, finished); };
   events.failed = [this, agent](const absl::Status& why, const v1::Failed& last) {
@@ -153,7 +154,8 @@ bool RunEngine::FeedOne(AgentIndex agent) {
 void RunEngine::OnStarted(AgentIndex agent, const v1::Started& started,
                           const absl::flat_hash_set<uint64_t>& held) {
   const bool again = roster_.board().ever_started(agent);
-  const bool hung_up = roster_.board().Started(agent, started, run_clock_.WallUsAt(clock_.Now()));
+  const int64_t heard_us = run_clock_.WallUsAt(roster_.session(agent).heard_at());
+  const bool hung_up = roster_.board().Started(agent, started, heard_us);
   if (hung_up) LogAgentMemory(roster_.board().name(agent), started.memory_trouble());
   LogAgentHere(roster_.board().name(agent), started, again);
   if (book_) book_->AgentBack(agent, held);
@@ -342,7 +344,7 @@ Task<EngineEnd> RunEngine::WaitEnd(std::shared_ptr<RunEngine> self) {
   co_return self->End();
 }
 
-Task<absl::Status> RunEngine::CloseStore(std::shared_ptr<RunEngine> self, bool build_index) {
+Task<CommitPipe::Closed> RunEngine::CloseStore(std::shared_ptr<RunEngine> self, bool build_index) {
   self->ended_ = true;
   self->tick_.Notify();
   // Only who interrupts is in a hurry; the end of DURATION waits for a reader as any other end

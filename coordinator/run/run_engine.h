@@ -97,8 +97,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
 
   // Until all is recorded and committed, or the run was stopped or cannot go on.
   static Task<EngineEnd> WaitEnd(std::shared_ptr<RunEngine> self);
-  // Closes the store. `build_index`: see RunStore.
-  static Task<absl::Status> CloseStore(std::shared_ptr<RunEngine> self, bool build_index);
+  // See CommitPipe.
+  static Task<CommitPipe::Closed> CloseStore(std::shared_ptr<RunEngine> self, bool build_index);
 
   // See CommitPipe.
   void AddPause(Pause pause) { pipe_->AddPause(pause); }

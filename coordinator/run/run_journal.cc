@@ -89,7 +89,10 @@ Task<absl::Status> RunJournal::NoteList(uint64_t urls, uint64_t invalid) {
   state_.list_loaded = true;
   state_.urls = urls;
   state_.invalid = invalid;
-  co_return co_await Write();
+  absl::Status written = co_await Write();
+  // What no later coordinator would read counts for none.
+  if (!written.ok()) state_.list_loaded = false;
+  co_return written;
 }
 
 void RunJournal::NotDownBefore(int64_t wall_us) {

@@ -97,6 +97,11 @@ void LogImageSent(const std::string& agent, const std::string& target) {
            fmt::format("agent {} gets the image of target {} from another agent", agent, target));
 }
 
+void LogNotNoted(const std::string& agent, const absl::Status& why) {
+  LogEvent(level::warn, "not_noted", {{"agent", agent}, {"why", Text(why)}},
+           fmt::format("agent {}: what it runs could not be noted: {}", agent, Text(why)));
+}
+
 void LogMadeReadyAgain(const std::string& agent, const absl::Status& refused) {
   LogEvent(level::warn, "made_ready_again", {{"agent", agent}, {"why", Text(refused)}},
            fmt::format("agent {} is made ready again: {}", agent, Text(refused)));

@@ -31,6 +31,8 @@ void LogAgentFailed(const std::string& agent, const absl::Status& why, const v1:
 void LogBuildBegins(const std::string& agent, const std::string& target);
 // It gets the image that another agent has.
 void LogImageSent(const std::string& agent, const std::string& target);
+// The journal does not say what it runs.
+void LogNotNoted(const std::string& agent, const absl::Status& why);
 // It refused to start, as it has another image than the run's other agents, or none.
 void LogMadeReadyAgain(const std::string& agent, const absl::Status& refused);
 void LogPrepared(const std::string& agent, const std::string& target, const v1::TargetFacts& facts);

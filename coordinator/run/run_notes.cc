@@ -23,14 +23,14 @@ MadeReady RunController::Ready() const {
           web == nullptr ? "" : web->config.profile_sha256};
 }
 
-// What an agent that comes late brings is noted before it gets URLs. A disk that is full is told of
-// by the store.
+// What an agent that comes late brings is noted before it gets URLs. The run goes on without the
+// note: only a session that resumes it could miss it.
 Task<absl::Status> RunController::Admit(AgentIndex agent, v1::Started started) {
   absl::Status admitted = stage_->Admit(agent, started);
   if (!admitted.ok()) co_return admitted;
   MadeReady ready = Ready();
   const absl::Status noted = co_await journal_->NoteReady(std::move(ready));
-  noted.IgnoreError();
+  if (!noted.ok()) LogNotNoted(stage_->agents()[agent].shown(), noted);
   co_return admitted;
 }
 

@@ -13,16 +13,16 @@ namespace {
 
 class Scanner {
  public:
-  Scanner(const IndexSet& recorded, size_t max_hosts)
-      : recorded_(recorded), seen_(recorded.size()), max_hosts_(max_hosts) {
+  Scanner(const UrlSpool& spool, const IndexSet& recorded, size_t max_hosts)
+      : spool_(spool), recorded_(recorded), seen_(recorded.size()), max_hosts_(max_hosts) {
     scan_.remaining.resize(kPartitions);
   }
 
   void Visit(uint32_t partition, uint64_t index, std::string_view url) {
     ++scan_.urls;
     if (!seen_.Add(index) && scan_.status.ok()) {
-      scan_.status = absl::DataLossError(
-          fmt::format("the URL spool holds index {} twice, or it is none of the list's", index));
+      scan_.status =
+          spool_.Damaged(fmt::format("index {} is there twice, or is none of the list's", index));
     }
     if (recorded_.Contains(index)) return;
     ++scan_.open;
@@ -45,6 +45,7 @@ class Scanner {
     scan_.hosts.push_back(host);
   }
 
+  const UrlSpool& spool_;
   const IndexSet& recorded_;
   IndexSet seen_;
   size_t max_hosts_;
@@ -56,7 +57,7 @@ class Scanner {
 }  // namespace
 
 SpoolScan ScanSpool(const UrlSpool& spool, const IndexSet& recorded, size_t max_hosts) {
-  Scanner scanner(recorded, max_hosts);
+  Scanner scanner(spool, recorded, max_hosts);
   const absl::Status read =
       spool.VisitAll([&scanner](uint32_t partition, uint64_t index, std::string_view url) {
         scanner.Visit(partition, index, url);

@@ -2,9 +2,9 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
-#include <exception>
 
 namespace fetchbench::coordinator {
 namespace {
@@ -15,6 +15,24 @@ constexpr int kMaxAgents = 100'000;
 constexpr const char* kSelect =
     "SELECT idx, outcome, coalesce(status, 0), start_us, duration_us, body_bytes, wire_bytes, "
     "redirects, agent FROM record";
+
+absl::Status Damaged(const std::string& path, std::string_view how) {
+  return absl::DataLossError(
+      fmt::format("{}: the file is damaged ({}), and the run cannot be resumed. Put the file back "
+                  "if there is a "
+                  "copy of it, else begin a new run; what is left of the records, `sqlite3 {} "
+                  ".recover` may get "
+                  "out",
+                  path, how, path));
+}
+
+// Not of the file itself: that it is held by somebody, that the disk is full, that it cannot be
+// read.
+bool MeansDamage(const SQLite::Exception& e) {
+  // An error of SQL: there are no such tables.
+  return e.getErrorCode() == SQLITE_CORRUPT || e.getErrorCode() == SQLITE_NOTADB ||
+         e.getErrorCode() == SQLITE_ERROR;
+}
 
 int64_t ToldOrNot(const SQLite::Column& column) {
   return column.isNull() ? int64_t{kNotTold} : column.getInt64();
@@ -44,9 +62,8 @@ absl::Status ReadAll(SQLite::Database& db, const std::string& path, StoredRecord
     record.wire_bytes = ToldOrNot(rows.getColumn(6));
     record.redirects = static_cast<int>(ToldOrNot(rows.getColumn(7)));
     if (!stored.recorded.Add(record.index)) {
-      return absl::DataLossError(
-          fmt::format("{}: index {} has two records, or is none of the run's {}", path,
-                      record.index, stored.recorded.size()));
+      return Damaged(path, fmt::format("index {} has two records, or is none of the run's {}",
+                                       record.index, stored.recorded.size()));
     }
     stored.aggregator.Add(record);
     stored.last_end_us = std::max(stored.last_end_us, record.start_us + record.duration_us);
@@ -70,7 +87,8 @@ absl::StatusOr<StoredRecords> TakeUpRecords(const std::string& path, uint64_t to
     SQLite::Database db(path, SQLite::OPEN_READWRITE);
     stored.cut_short = TakeOutCutShort(db);
     if (absl::Status s = ReadAll(db, path, stored); !s.ok()) return s;
-  } catch (const std::exception& e) {
+  } catch (const SQLite::Exception& e) {
+    if (MeansDamage(e)) return Damaged(path, e.what());
     return absl::UnavailableError(fmt::format("cannot read the run store {}: {}", path, e.what()));
   }
   return stored;

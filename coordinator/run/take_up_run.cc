@@ -36,7 +36,7 @@ absl::Status CheckEnd(const ResumeState& state, const ResumeOptions& options) {
 
 absl::Status CheckFiles(const RunFolder& folder, const ResumeState& state) {
   if (!state.list_loaded) {
-    if (state.options.urls != "-") return absl::OkStatus();
+    if (CanGoOn(state)) return absl::OkStatus();
     return absl::NotFoundError(
         "the list came from standard input and had not been read to its end, so nothing was "
         "fetched: begin a new run");
@@ -72,6 +72,8 @@ std::string ResumeCommand(const std::string& folder, const std::string& run_id) 
   const std::string run = folder == "out/" + run_id ? run_id : folder;
   return "coordinator resume " + ShellWord(run);
 }
+
+bool CanGoOn(const ResumeState& state) { return state.list_loaded || state.options.urls != "-"; }
 
 absl::StatusOr<TakenUpRun> TakeUpRun(const ResumeOptions& options, const TargetRegistry& targets) {
   std::string path = FolderOfRun(options.run, options.out);

@@ -26,6 +26,10 @@ std::string FolderOfRun(const std::string& run, const std::string& out);
 // What a person types to go on with the run in `folder`: `coordinator resume ...`. Pure.
 std::string ResumeCommand(const std::string& folder, const std::string& run_id);
 
+// Whether what such a run leaves is enough to go on with it: its list, or the file to read it from.
+// Pure.
+bool CanGoOn(const ResumeState& state);
+
 // Finds the run, locks its folder and reads its state. Errors, all of which say what to do:
 // NotFound: there is no such run, or its list is gone. FailedPrecondition: its coordinator is at
 // work, it is complete, it reached its duration (and `options` sets no new one), another version

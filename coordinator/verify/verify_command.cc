@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "common/standard_streams.h"
+#include "coordinator/cli/print_output.h"
 #include "coordinator/ui/terminal.h"
 #include "coordinator/verify/target_check.h"
 
@@ -52,6 +52,15 @@ std::string Render(const Matrix& matrix, MatrixFormat format) {
   return MatrixText(matrix, Terminal(STDOUT_FILENO, ProcessEnvironment()).Style());
 }
 
+// `named`: somebody asked for these targets.
+ExitCode CodeOf(const Matrix& matrix, bool named) {
+  if (matrix.partial) return ExitCode::kInterrupted;
+  if (matrix.Failed()) return ExitCode::kCheckFailed;
+  const bool missing = std::ranges::any_of(
+      matrix.columns, [](const MatrixColumn& column) { return !column.not_run.empty(); });
+  return missing && named ? ExitCode::kIncomplete : ExitCode::kDone;
+}
+
 }  // namespace
 
 std::string BehavioursFile(const Environment& env) {
@@ -68,16 +77,7 @@ ExitCode Verify(const VerifyOptions& options) {
   const Matrix matrix = CheckAll(*plan, options.targets, RunOnce, [](const std::string& line) {
     fmt::print(stderr, "verify: {}\n", line);
   });
-  const absl::Status printed = WriteText(STDOUT_FILENO, Render(matrix, options.format));
-  if (!printed.ok()) {
-    fmt::print(stderr, "coordinator: standard output: {}\n", std::string(printed.message()));
-    return ExitCode::kInternalError;
-  }
-  if (matrix.partial) return ExitCode::kInterrupted;
-  if (matrix.Failed()) return ExitCode::kCheckFailed;
-  const bool missing = std::ranges::any_of(
-      matrix.columns, [](const MatrixColumn& column) { return !column.not_run.empty(); });
-  return missing && options.named ? ExitCode::kIncomplete : ExitCode::kDone;
+  return PrintOutput(Render(matrix, options.format), CodeOf(matrix, options.named));
 }
 
 }  // namespace fetchbench::coordinator

@@ -1,7 +1,10 @@
 // Strangers who take all the places that there are for connections, and say nothing.
 
+#include <grpcpp/generic/generic_stub.h>
+
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -73,6 +76,62 @@ TEST_F(AgentCrowdTest, ARunsConnectionIsNotEndedForOthers) {
   const test::RunResult result = test::Drive(stream, test::MakeUrls(100));
   EXPECT_TRUE(result.status.ok()) << result.status.error_message();
   EXPECT_THAT(result.records, SizeIs(100));
+}
+
+// A call of a service that is gRPC's own, which goes on as long as its caller likes.
+class HealthWatch {
+ public:
+  explicit HealthWatch(const std::string& address)
+      : stub_(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                        ClientChannelArguments())),
+        call_(stub_.PrepareCall(&context_, "/grpc.health.v1.Health/Watch", &queue_)) {
+    call_->StartCall(this);
+    Next();
+    const grpc::Slice empty("");
+    call_->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), this);
+    Next();
+    grpc::ByteBuffer first;
+    call_->Read(&first, this);
+    told_ = Next();
+  }
+
+  bool told() const { return told_; }
+  // Whether nothing has ended the call, as far as is heard within `patience`.
+  bool GoesOn(std::chrono::milliseconds patience) {
+    grpc::Status status;
+    call_->Finish(&status, this);
+    void* tag = nullptr;
+    bool ok = false;
+    const auto deadline = std::chrono::system_clock::now() + patience;
+    const bool goes_on = queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::TIMEOUT;
+    context_.TryCancel();
+    if (goes_on) Next();
+    return goes_on;
+  }
+
+ private:
+  bool Next() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  bool told_ = false;
+};
+
+TEST_F(AgentCrowdTest, ACallOfGrpcsOwnServicesIsACallToo) {
+  config_.metrics = "0";
+  Serve("127.0.0.1:0");
+  HealthWatch watch(server_->address());
+  ASSERT_TRUE(watch.told());
+  IdleCrowd crowd(server_->address());
+  ASSERT_TRUE(crowd.Grow(kMaxConnections + 50));
+  AwaitMetric("fetchbench_agent_connections_ended_total", 50);
+  EXPECT_TRUE(watch.GoesOn(std::chrono::milliseconds(500)));
 }
 
 TEST_F(AgentCrowdTest, WhoHasManyPlacesPaysForThemAndNotTheOnesThatHaveFew) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -30,6 +31,7 @@ using test::Drive;
 using test::MakeStart;
 using test::MakeUrls;
 using test::RunStream;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -225,6 +227,37 @@ TEST(AgentProcessTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(StartAgent({"--listen", "0.0.0.0:0", "--credentials", "/nonexistent"})->Wait(), 2);
   EXPECT_EQ(StartAgent({"--help"})->Wait(), 0);
   EXPECT_EQ(StartAgent({"--version"})->Wait(), 0);
+}
+
+// The highest number that a list can have, which no machine of a test has.
+TEST(AgentProcessTest, CpusThatAreNotThereAreRefusedAndThoseThatAreNamed) {
+  for (const std::string option : {"--target-cpus", "--cpus"}) {
+    for (const std::string list : {"1023", "0-1023"}) {
+      Program agent({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", Sibling("fetchbench-agent"),
+                     "--listen", "127.0.0.1:0", option, list});
+      ASSERT_THAT(agent.ReadLine(),
+                  AllOf(HasSubstr(option), HasSubstr("1023"), HasSubstr("may use are ")));
+      EXPECT_EQ(agent.Wait(), 2) << option << " " << list;
+    }
+  }
+}
+
+// Who starts an agent may itself keep to other ones.
+TEST(AgentProcessTest, TargetsMayHaveCpusThatTheAgentItselfHasNot) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) cpus.push_back(cpu);
+  }
+  if (cpus.size() < 2) GTEST_SKIP() << "there is one CPU";
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(cpus.front(), &first);
+  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
+  auto agent = StartAgent({"--target-cpus", std::to_string(cpus.back())});
+  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_TRUE(Connect(ListenOf(*agent)) != nullptr);
 }
 
 grpc::Status Describe(v1::Agent::Stub& stub) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using Variables = std::map<std::string, std::string>;
 
 absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments,
@@ -213,6 +215,26 @@ TEST(OptionsTest, TakesAgentsByCommaAndByRepetition) {
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", "a:b"}),
               HasSubstr("not an address"));
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "--agents", ""}), HasSubstr("not an address"));
+}
+
+// Also where it would go unseen, as in a log or a terminal.
+TEST(OptionsTest, AnAddressThatCannotBeOneIsRefusedAndShownInOneLine) {
+  for (const std::string command : {"run", "agents", "cancel"}) {
+    for (const std::string value :
+         {"a\nb", "a\tb", "a b", "a\rb:1", "\x1b[31mhost", "host\x7f", "unix:/tmp/a\nb",
+          "n\nm=host", "name=a\nb", "host:1\n", "[::1\n]:9", "good,a\nb"}) {
+      std::vector<std::string> arguments{command, "--agents", value};
+      if (command == "run") arguments.emplace_back("native");
+      const std::string error = ErrorOf(arguments);
+      EXPECT_THAT(error, HasSubstr("is not ")) << value;
+      EXPECT_TRUE(std::none_of(error.begin(), error.end(), [](unsigned char c) {
+        return c < 0x20 || c == 0x7f;
+      })) << error;
+    }
+  }
+  EXPECT_THAT(ErrorOf({"run", "native", "--origin", "a\nb:80"}), HasSubstr("'a\\x0ab:80' is not"));
+  EXPECT_THAT(ParseRun({"--agents", "unix:/tmp/a b"}).agents, SizeIs(1))
+      << "a path may have blanks";
 }
 
 TEST(OptionsTest, TakesAnAgentsNameBeforeItsAddress) {

@@ -26,8 +26,10 @@ using fetchbench::test::Answer;
 using fetchbench::test::kBegin;
 using fetchbench::test::kSecond;
 using fetchbench::test::TempFolder;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // The store of a run, with a record for each index given.
 class StoredRecordsTest : public ::testing::Test {
@@ -97,6 +99,37 @@ TEST_F(StoredRecordsTest, AFileThatIsNoStoreIsNotOpened) {
   EXPECT_FALSE(RunStore::Open(path_, {}).ok());
   folder_.Write("records.db", "no database at all, whatever its name says");
   EXPECT_FALSE(TakeUpRecords(path_, 3, 0, Pauses()).ok());
+}
+
+// What is wrong with it, and what to do, which is another thing than for one that is only held.
+TEST_F(StoredRecordsTest, DamageIsToldFromWhatPasses) {
+  const auto expect_damage = [this] {
+    const absl::Status status = TakeUpRecords(path_, 3, 0, Pauses()).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(StartsWith(path_ + ": the file is damaged ("), HasSubstr("begin a new run"),
+                      HasSubstr("sqlite3 " + path_ + " .recover")));
+  };
+  folder_.Write("records.db", "no database at all, whatever its name says");
+  expect_damage();
+  std::filesystem::remove(path_);
+  {
+    SQLite::Database(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE a(b)");
+  }
+  expect_damage();
+  std::filesystem::remove(path_);
+  Store({Answer(0, kBegin), Answer(0, kBegin)}, false);
+  expect_damage();
+  std::filesystem::remove(path_);
+  Store({Answer(0, kBegin)});
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) / 2);
+  expect_damage();
+  std::filesystem::remove(path_);
+  Store({Answer(0, kBegin)});
+  SQLite::Database other(path_, SQLite::OPEN_READWRITE);
+  other.exec("BEGIN EXCLUSIVE");
+  const absl::Status status = TakeUpRecords(path_, 3, 0, Pauses()).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 // Commits for as long as it lives, and says on `told` how many records are committed.

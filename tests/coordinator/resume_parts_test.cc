@@ -192,12 +192,13 @@ std::string Complaint(const std::string& what, const std::string& by) {
 TEST(ResumeStateTest, OfDamageTheMemberIsNamedAndWhatItShouldBe) {
   EXPECT_THAT(Complaint("{", "["), HasSubstr("no JSON object"));
   EXPECT_THAT(Complaint("\"sessions\":3", "\"other\":3"),
-              HasSubstr("'sessions' is missing, where a whole number from 0 to 4294967295 was"));
+              HasSubstr("'sessions' is missing, where a whole number from 1 to 1000000 was"));
   EXPECT_THAT(Complaint("\"form\":2,", ""), HasSubstr("'form' is missing"));
   EXPECT_THAT(Complaint("\"concurrency\":150", "\"concurrency\":\"150\""),
               HasSubstr("'options.concurrency' is \"150\", where a whole number"));
-  EXPECT_THAT(Complaint("\"concurrency\":150", "\"concurrency\":4294967296"),
-              HasSubstr("'options.concurrency' is 4294967296, where a whole number from 0 to 429"));
+  EXPECT_THAT(
+      Complaint("\"concurrency\":150", "\"concurrency\":4294967296"),
+      HasSubstr("'options.concurrency' is 4294967296, where a whole number from 1 to 100000 "));
   EXPECT_THAT(Complaint("\"duration_us\":90000000", "\"duration_us\":-1"),
               HasSubstr("'options.duration_us' is -1, where a whole number from 0"));
   EXPECT_THAT(Complaint("\"urls\":10000000", "\"urls\":1.5"), HasSubstr("'urls' is 1.5"));
@@ -212,6 +213,53 @@ TEST(ResumeStateTest, OfDamageTheMemberIsNamedAndWhatItShouldBe) {
   EXPECT_THAT(Complaint("\"x86_64\":\"sha256:1\"", "\"x86_64\":7"),
               HasSubstr("'image_ids.x86_64' is 7, where a text"));
   EXPECT_THAT(Complaint("\"unix:/a=b\"", "\"\""), HasSubstr("'options.agents' is"));
+}
+
+// What no option could have made of it. 0 stands for an option that was not given, where there is
+// one of that meaning.
+TEST(ResumeStateTest, NumbersKeepToTheBoundsOfTheOptionsTheyComeFrom) {
+  struct Case {
+    const char* name;
+    const char* sound;  // what FullState has
+    std::vector<const char*> wrong;
+    std::vector<const char*> right;
+  };
+  const std::vector<Case> cases{
+      {"concurrency", "150", {"0", "100001"}, {"1", "100000"}},
+      {"per_host", "3", {"100001"}, {"0", "100000"}},
+      {"duration_us", "90000000", {"315360000000001"}, {"0", "315360000000000"}},
+      {"timeout_ms", "700", {"0", "86400001"}, {"1", "86400000"}},
+      {"max_body_bytes", "0", {"1125899906842625"}, {"0", "1", "1125899906842624"}},
+      {"threads", "0", {"1025"}, {"0", "1", "1024"}},
+      {"grace_ms", "15000", {"315360000001"}, {"0", "315360000000"}},
+      {"silence_ms", "10000", {"0", "1999", "315360000001"}, {"2000", "315360000000"}},
+      {"give_up_after_ms", "5000", {"315360000001"}, {"0", "315360000000"}},
+      {"connect_timeout_ms", "5000", {"0", "99", "315360000001"}, {"100", "315360000000"}},
+      {"cpu_permille", "0", {"9", "1024001"}, {"0", "10", "1024000"}},
+      {"memory_bytes", "0", {"6291455", "1099511627777"}, {"0", "6291456", "1099511627776"}}};
+  for (const Case& c : cases) {
+    const std::string member = std::string("\"") + c.name + "\":";
+    for (const char* number : c.wrong) {
+      EXPECT_THAT(Complaint(member + c.sound, member + number),
+                  HasSubstr(std::string("'options.") + c.name + "' is " + number + ", where"));
+    }
+    for (const char* number : c.right) {
+      std::string text = ToJson(FullState());
+      text.replace(text.find(member), member.size() + std::string(c.sound).size(), member + number);
+      const auto parsed = ParseResumeState(text, TargetRegistry());
+      EXPECT_TRUE(parsed.ok()) << parsed.status();
+    }
+  }
+}
+
+TEST(ResumeStateTest, NumbersOfTheRunItselfAreBoundedToo) {
+  EXPECT_THAT(Complaint("\"sessions\":3", "\"sessions\":0"), HasSubstr("'sessions' is 0, where"));
+  EXPECT_THAT(Complaint("\"invalid\":7", "\"invalid\":10000001"),
+              HasSubstr("'invalid' is 10000001, where a whole number from 0 to 10000000"));
+  // Sums of times do not overflow.
+  const std::string most = "9223372036854775807";
+  EXPECT_THAT(Complaint("\"fed_us\":12", "\"fed_us\":" + most), HasSubstr("'fed_us' is 9"));
+  EXPECT_THAT(Complaint("\"until_us\":4", "\"until_us\":" + most), HasSubstr("[1].until_us' is 9"));
 }
 
 TEST(ResumeStateTest, ATargetThatIsGoneIsNamed) {

@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -82,7 +83,7 @@ class RunEngineTest : public ::testing::Test {
       engine->Stop(RunEnd::kIncomplete, std::string(result.connected.message()));
     }
     result.end = co_await RunEngine::WaitEnd(engine);
-    result.closed = co_await RunEngine::CloseStore(engine, true);
+    result.closed = (co_await RunEngine::CloseStore(engine, true)).store;
     result.counts = engine->counts().value_or(LeaseCounts());
     result.committed = engine->committed();
     result.agents = engine->board().Summaries();
@@ -90,6 +91,9 @@ class RunEngineTest : public ::testing::Test {
   }
 
   Task<absl::Status> Admit(AgentIndex agent) {
+    admission_began_us_ = clock_.WallUs();
+    net::steady_timer disk(co_await net::this_coro::executor, admission_takes_);
+    co_await disk.async_wait(kAsTuple);
     if (agent != not_admitted_) co_return absl::OkStatus();
     co_return absl::FailedPreconditionError("it runs another version");
   }
@@ -123,6 +127,8 @@ class RunEngineTest : public ::testing::Test {
   std::unique_ptr<test::MemorySpool> spool_;
   std::optional<AgentIndex> not_admitted_;
   AgentSession::Release release_;
+  std::chrono::milliseconds admission_takes_{0};
+  int64_t admission_began_us_ = 0;
 };
 
 }  // namespace fetchbench::coordinator

@@ -60,6 +60,17 @@ TEST_F(RunEngineTest, AnAgentThatIsNotAdmittedIsLeftOutAndTheRunGoesOn) {
   EXPECT_THAT(result.agents[1].trouble, HasSubstr("another version"));
 }
 
+TEST_F(RunEngineTest, ASlowAdmissionDoesNotShiftAnAgentsClock) {
+  constexpr int64_t kItsClockUs = 5'000'000'000'000;
+  Add({.clock_us = kItsClockUs});
+  admission_takes_ = std::chrono::milliseconds(1'000);
+  const EngineResult result = Run(100);
+  ExpectComplete(result, 100);
+  const int64_t heard_us = kItsClockUs - result.agents[0].clock_offset_us;
+  // Half of it, for a wall clock that is put right meanwhile.
+  EXPECT_LE(heard_us, admission_began_us_ + 500'000) << "its word was read before that";
+}
+
 TEST_F(RunEngineTest, SmallCreditIsNeverOverdrawn) {
   const FakeAgent& agent = Add({.window = 3});
   ExpectComplete(Run(300), 300);
@@ -346,7 +357,7 @@ TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {
     const EngineEnd end = co_await RunEngine::WaitEnd(engine);
     EXPECT_EQ(end.end, RunEnd::kComplete);
     EXPECT_EQ(engine->committed(), 2u);
-    const absl::Status closed = co_await RunEngine::CloseStore(engine, true);
+    const absl::Status closed = (co_await RunEngine::CloseStore(engine, true)).store;
     EXPECT_TRUE(closed.ok()) << closed;
   };
   net::co_spawn(loop, drive(), [](std::exception_ptr) {});

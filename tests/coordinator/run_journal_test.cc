@@ -38,6 +38,7 @@ class RunJournalTest : public ::testing::Test {
     RunOptions options;
     options.target = *TargetRegistry().Find("native");
     options.urls = "list.txt";
+    options.concurrency = 1;
     folder_.Write("list.txt", "a\n");
     auto journal = RunJournal::Begin(*RunFolder::Create(folder_.path(), "run"), clock_,
                                      {"run", folder_.File("run"), 0, "list.txt"}, options);

@@ -92,7 +92,7 @@ TEST(UrlSpoolTest, RefusesAFileThatIsNoSpool) {
   const TempFolder folder;
   EXPECT_FALSE(UrlSpool::Open(folder.File("missing")).ok());
   folder.Write("text", std::string(100, 'x'));
-  EXPECT_TRUE(absl::IsInvalidArgument(UrlSpool::Open(folder.File("text")).status()));
+  EXPECT_TRUE(absl::IsDataLoss(UrlSpool::Open(folder.File("text")).status()));
 }
 
 TEST(UrlSpoolTest, HoldsLongUrlsInBoundedChunks) {

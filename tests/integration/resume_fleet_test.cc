@@ -134,6 +134,22 @@ TEST_F(FleetResumeTest, AnAgentThatCameLateIsComparedWithWhatItWas) {
   EXPECT_THAT(refused->error(), AllOf(HasSubstr("on two: "), HasSubstr("OtherSL")));
 }
 
+TEST_F(FleetResumeTest, WhatALateAgentBringsIsToldOfWhenItCannotBeNoted) {
+  const auto one = StartAgentAt(0);
+  auto run =
+      Begin(Mixed(3000), {"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
+                          "--concurrency", "2", "--format", "plain", "--connect-timeout", "1"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  // So that the run is not over before the other one comes.
+  one->Signal(SIGSTOP);
+  // The journal is written beside itself first.
+  std::filesystem::create_directory(folder_.File(Latest("resume.json.new")));
+  const auto two = StartAgentAt(1);
+  EXPECT_TRUE(run->WaitForError("agent two: what it runs could not be noted: cannot write "))
+      << run->error();
+  one->Signal(SIGCONT);
+}
+
 TEST_F(FleetResumeTest, WithAllAgentsGoneTheRunWaitsSaysSoAndGoesOn) {
   auto a = StartAgentAt(0);
   auto b = StartAgentAt(1);

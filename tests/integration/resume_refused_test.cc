@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/integration/resume_fixture.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ResumeRefusedTest : public ResumeFixture {};
 TEST_F(ResumeRefusedTest, ACompleteRunIsRefused) {
@@ -96,6 +98,52 @@ TEST_F(RefusalTest, ADamagedJournalIsNamedWithWhatIsWrongInIt) {
   EXPECT_EQ(exit_, 1) << resumed->error();
   EXPECT_THAT(resumed->error(), AllOf(HasSubstr("resume.json: 'options.concurrency' is -1"),
                                       HasSubstr("begin a new run")));
+}
+
+TEST_F(RefusalTest, ANumberThatNoOptionTakesIsNamed) {
+  Replace("\"silence_ms\":10000", "\"silence_ms\":1");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(), HasSubstr("resume.json: 'options.silence_ms' is 1, where a whole "
+                                          "number from 2000 to "));
+}
+
+TEST_F(RefusalTest, ADamagedStoreIsNamedWithWhatToDo) {
+  const std::string path = folder_.File(Latest("records.db"));
+  // The pages behind the first one.
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(16'384);
+  for (int i = 0; i < 100; ++i) file << std::string(1024, '\x5a');
+  file.close();
+  std::filesystem::remove(path + "-wal");
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(),
+              AllOf(HasSubstr("records.db: the file is damaged ("), HasSubstr("begin a new run"),
+                    HasSubstr("records.db .recover"), Not(HasSubstr("To go on"))));
+}
+
+TEST_F(RefusalTest, ADamagedListIsNamedWithWhatToDo) {
+  const std::string path = folder_.File(Latest("urls.spool"));
+  const auto whole = std::filesystem::file_size(path);
+  const std::string sound = folder_.Read(Latest("urls.spool"));
+  const auto expect_told = [this] {
+    const auto resumed = Resume();
+    EXPECT_EQ(exit_, 1) << resumed->error();
+    EXPECT_THAT(resumed->error(),
+                AllOf(HasSubstr("urls.spool: the file is damaged ("), HasSubstr("begin a new run"),
+                      HasSubstr("records.db"), Not(HasSubstr("To go on"))));
+  };
+  std::filesystem::resize_file(path, whole - 100);
+  expect_told();
+  folder_.Write(Latest("urls.spool"), std::string(whole, 'x'));
+  expect_told();
+  // Sound, and not this run's.
+  std::filesystem::resize_file(path, 0);
+  folder_.Write(Latest("urls.spool"), sound + sound.substr(17));
+  expect_told();
+  folder_.Write(Latest("urls.spool"), sound);
+  ExpectResumeCompletes(5000);
 }
 
 TEST_F(RefusalTest, AnotherWebIsRefused) {

@@ -17,8 +17,10 @@ namespace fetchbench::test {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ResumeTest : public ResumeFixture {
  protected:
@@ -186,6 +188,77 @@ TEST_F(ResumeTest, AFullDiskStopsTheRunAndItGoesOnWithMoreRoom) {
   EXPECT_EQ(Ask("SELECT count(*) || ' ' || count(DISTINCT idx) FROM record"), "6000 6000");
   ExpectBalanced();
   umount(disk.c_str());
+}
+
+// Likewise. A file system of its own for the runs, and something beside them that fills it.
+class FullDiskTest : public ResumeTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(Out());
+    mounted_ = mount("none", Out().c_str(), "tmpfs", 0, "size=8m") == 0;
+    if (!mounted_) GTEST_SKIP() << "no tmpfs";
+  }
+  void TearDown() override {
+    if (mounted_) umount2(Out().c_str(), MNT_DETACH);
+  }
+
+  // All but so much is taken.
+  void LeaveFree(uint64_t bytes) const {
+    Free();
+    const uint64_t taken = std::filesystem::space(Out()).available - bytes;
+    folder_.Write("out/filler", std::string(taken, 'x'));
+    ASSERT_EQ(std::filesystem::file_size(Filler()), taken);
+  }
+  void Free() const { std::filesystem::remove(Filler()); }
+  std::string Filler() const { return Out() + "/filler"; }
+
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskTest, ARunThatCannotCreateItsStoreSaysHowToGoOn) {
+  const std::string list = folder_.File("list");
+  folder_.Write("list", Mixed(90));
+  // Room for the journal, and not for the store.
+  LeaveFree(uint64_t{24} << 10);
+  const auto run = Run("", {"--urls", list});
+  EXPECT_EQ(exit_, 1) << run->error();
+  EXPECT_THAT(run->error(),
+              AllOf(HasSubstr("records.db"),
+                    HasSubstr("To go on with this run: coordinator resume " + Out() + "/")));
+  Free();
+  ExpectResumeCompletes(90);
+}
+
+TEST_F(FullDiskTest, ARunThatCannotBeGoneOnWithSaysSo) {
+  for (const uint64_t left : {24, 256}) {  // no store; no room for the list
+    LeaveFree(left << 10);
+    // From standard input: it cannot be read again.
+    const auto run = Run(Mixed(12'000), {"--concurrency", "20"});
+    EXPECT_EQ(exit_, 1) << run->error();
+    EXPECT_THAT(run->error() + run->output(),
+                AllOf(HasSubstr("egin a new run"), Not(HasSubstr("coordinator resume "))))
+        << left;
+    Free();
+    const auto resumed = Resume();
+    EXPECT_EQ(exit_, 2) << "it says what was promised: " << resumed->error();
+  }
+}
+
+TEST_F(FullDiskTest, ARunThatCannotBeResumedYetSaysHowToGoOn) {
+  auto run = Begin(Mixed(3000), {"--concurrency", "1", "--format", "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+  run->Signal(SIGKILL);
+  run->WaitForExit();
+  // Neither the journal nor, with a little more room, the store can be written to.
+  for (const uint64_t left : {0, 16}) {
+    LeaveFree(left << 10);
+    const auto resumed = Resume();
+    EXPECT_EQ(exit_, 1) << resumed->error();
+    EXPECT_THAT(resumed->error(), HasSubstr("To go on with this run: coordinator resume " + Out()))
+        << left;
+  }
+  Free();
+  ExpectResumeCompletes(3000);
 }
 
 TEST_F(ResumeTest, ALocalAgentThatDiesEndsTheRunAtOnceAndAnotherGoesOn) {

@@ -7,6 +7,7 @@
 namespace fetchbench::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class StreamsTest : public RunFixture {
@@ -48,11 +49,26 @@ TEST_F(StreamsTest, ASummaryThatCannotBeWrittenIsAnError) {
   }
 }
 
-TEST_F(StreamsTest, RecordsThatCannotBeWrittenMakeTheRunIncomplete) {
+TEST_F(StreamsTest, RecordsThatCannotBeWrittenAreAnErrorAndMakeTheRunIncomplete) {
+  for (const char* format : {"plain", "records"}) {
+    Program run = ShellRun(">/dev/full", {"--format", format});
+    EXPECT_EQ(run.WaitForExit(), 1) << format;
+    EXPECT_THAT(run.error(),
+                AllOf(HasSubstr("standard output: "), HasSubstr("No space left on device")))
+        << format;
+    ExpectBalanced();
+  }
+}
+
+// The disk is full in the middle of it.
+TEST_F(StreamsTest, ARunThatIsResumedTellsOfRecordsThatCannotBeWrittenToo) {
   Program run = ShellRun(">/dev/full", {"--format", "plain"});
-  EXPECT_EQ(run.WaitForExit(), 3);
-  EXPECT_THAT(run.error(), HasSubstr("No space left on device"));
-  ExpectBalanced();
+  ASSERT_EQ(run.WaitForExit(), 1) << run.error();
+  ASSERT_THAT(run.error(), HasSubstr("coordinator resume ")) << "there is nothing left to do";
+  Program resumed =
+      Shell("exec " + Bin("fetchbench-coordinator") + " resume --out " + Out() + " >/dev/full");
+  EXPECT_EQ(resumed.WaitForExit(), 1) << resumed.error();
+  EXPECT_THAT(resumed.error(), HasSubstr("No space left on device"));
 }
 
 TEST_F(StreamsTest, AReaderThatIsSlowGetsEveryRecordOfARunThatItsDurationEnded) {
@@ -68,9 +84,16 @@ TEST_F(StreamsTest, AReaderThatIsSlowGetsEveryRecordOfARunThatItsDurationEnded) 
 
 TEST_F(StreamsTest, AnythingElseThatCannotBeWrittenIsAnErrorToo) {
   for (const char* command :
-       {"fetchbench-coordinator --help", "fetchbench-coordinator targets",
-        "fetchbench-coordinator agents --agents 127.0.0.1:1", "fetchbench-native --describe"}) {
-    Program program = Shell("exec " + Bin(command) + " >/dev/full");
+       {"fetchbench-coordinator --help", "fetchbench-coordinator --version",
+        "fetchbench-coordinator targets", "fetchbench-coordinator needs-engine run native",
+        "fetchbench-coordinator agents --agents 127.0.0.1:1",
+        "fetchbench-coordinator agents --format json --agents 127.0.0.1:1",
+        "fetchbench-coordinator cancel --agents 127.0.0.1:1",
+        "fetchbench-coordinator verify native --only dns-nxdomain --no-resources --format json",
+        "fetchbench-coordinator import-urls --input-format tranco", "fetchbench-native --describe",
+        "fetchbench-agent --help", "fetchbench-agent --version", "fetchbench-origin --help",
+        "fetchbench-origin --version"}) {
+    Program program = Shell("echo 1,a.example | " + Bin(command) + " >/dev/full");
     EXPECT_EQ(program.WaitForExit(), 1) << command;
     EXPECT_THAT(program.error(), HasSubstr("No space left on device")) << command;
   }

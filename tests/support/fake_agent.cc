@@ -78,6 +78,7 @@ void FakeAgent::SendStarted(CallStream& stream, bool resumed) {
   v1::AgentMessage message;
   v1::Started& started = *message.mutable_started();
   started.mutable_host()->set_hostname("fake-host");
+  started.mutable_host()->set_clock_us(script_.clock_us);
   started.mutable_target()->set_name("fake");
   started.set_resumed(resumed);
   for (const auto& [lease, left] : held_) started.add_held_lease_ids(lease);

@@ -37,6 +37,7 @@ struct FakeAgentScript {
   std::optional<v1::AgentMessage> only_word_after_break{};
   // And this is told with Started.
   std::optional<v1::MemoryTrouble> trouble_after_break{};
+  int64_t clock_us = 0;  // told with Started; 0: it does not say
   bool send_batches_twice = false;
   bool ignore_cancel = false;
   std::optional<grpc::Status> refuse{};  // Execute answers this at once
