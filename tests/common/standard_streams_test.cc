@@ -41,6 +41,7 @@ TEST(WriteTextTest, AReaderThatHadEnoughIsNoErrorAndAFullDiskIs) {
   ASSERT_EQ(pipe(ends.data()), 0);
   close(ends[0]);
   EXPECT_TRUE(WriteText(ends[1], "text").ok());
+  EXPECT_TRUE(absl::IsCancelled(WriteToReader(ends[1], "text")));
   close(ends[1]);
   const int full = open("/dev/full", O_WRONLY);
   EXPECT_EQ(WriteText(full, "text").code(), absl::StatusCode::kResourceExhausted);

@@ -131,6 +131,15 @@ TEST_F(SlowJournalTest, TheLoopGoesOnAndNotesKeepTheirOrder) {
   EXPECT_THAT(Text(), AllOf(HasSubstr("gone"), HasSubstr(R"("b":)"))) << "the later one has all";
 }
 
+// Who resumes the run would find no list in it.
+TEST_F(RunJournalTest, AListThatCouldNotBeNotedIsNone) {
+  RunJournal journal = Begin();
+  // It is written first, and cannot be.
+  std::filesystem::create_directory(folder_.File("run/resume.json.new"));
+  EXPECT_FALSE(Wait(journal.NoteList(5, 0)).ok());
+  EXPECT_FALSE(journal.state().list_loaded);
+}
+
 TEST_F(RunJournalTest, APauseLastsFromTheLastSignOfLifeUntilUrlsFlowAgain) {
   {
     RunJournal first = Begin();
