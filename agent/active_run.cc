@@ -141,6 +141,7 @@ v1::AgentMessage ActiveRun::MakeStarted() {
 
 v1::AgentMessage ActiveRun::MakeProgress() {
   progress_due_ = clock_.Now() + progress_interval_;
+  told_usage_ = true;
   v1::AgentMessage message;
   v1::Progress& progress = *message.mutable_progress();
   executor_.FillProgress(progress);

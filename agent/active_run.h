@@ -31,8 +31,8 @@ struct AgentConfig {
   std::vector<int>
       child_cpus;  // where targets run: target_cpus, or the mask that the daemon was started with
   std::chrono::milliseconds orphan_timeout{600'000};
-  // The same for a run that was never lent a URL: long enough for a coordinator whose stream broke
-  // while the target was being started, and no longer, because there is nothing to come back for.
+  // The same for a run that was never lent a URL: for a coordinator whose stream broke while the
+  // target was being started. Other runs do not wait for it.
   std::chrono::milliseconds untouched_timeout{30'000};
   std::chrono::milliseconds start_patience{30'000};     // from a stream's opening to its Start
   std::chrono::milliseconds describe_patience{10'000};  // for `TARGET --describe`
@@ -100,6 +100,10 @@ class ActiveRun {
   bool attached() const { return attached_ != nullptr; }
   // No stream has been attached for the orphan timeout, or the shorter one of an untouched run.
   bool orphaned() const;
+  // It told of what it uses, so another stream would be told the same again.
+  bool told_usage() const { return told_usage_; }
+  // It was lent nothing, and no stream has it: nobody needs to wait for it.
+  bool unused() const { return attached_ == nullptr && executor_.untouched(); }
   // Nothing is left to tell but the last message.
   std::optional<v1::AgentMessage> Final() const;
 
@@ -140,6 +144,7 @@ class ActiveRun {
   bool resumed_ = false;
   std::optional<v1::MemoryTrouble> trouble_;
   bool final_sent_ = false;
+  bool told_usage_ = false;
   v1::TargetUsage last_usage_;
 };
 

@@ -116,6 +116,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
     co_return refused;
   }
   if (absl::Status s = CheckTarget(start.target()); !s.ok()) co_return s;
+  if (run_ && run_->unused()) DropRun("another run is to begin, and nothing was lent to this one");
   opening_ = start.run_id();
   absl::StatusOr<Opened> opened = co_await Begin(std::move(start));
   opening_.clear();
@@ -133,7 +134,7 @@ std::optional<v1::AgentMessage> RunKeeper::RemainsOf(const v1::Start& start) {
 }
 
 absl::Status RunKeeper::CheckFree(const std::string& run_id) const {
-  if (run_) {
+  if (run_ && !run_->unused()) {
     std::string since;
     AppendRfc3339(since, run_->since_us());
     return absl::ResourceExhaustedError(
@@ -199,9 +200,8 @@ Task<> RunKeeper::Watch(std::shared_ptr<ActiveRun> run) {
     timer.expires_after(ActiveRun::kTick);
     co_await timer.async_wait(kAsTuple);
     run->Tick();
-    if (run_ == run && run->orphaned()) {
-      DropRun("its coordinator stayed away");
-    }
+    if (run_ == run && !run->attached()) ConcludeIfOver(run);
+    if (run_ == run && run->orphaned()) DropRun("its coordinator stayed away");
   }
 }
 
@@ -245,13 +245,21 @@ void RunKeeper::Delivered(const std::string& run_id) {
 
 void RunKeeper::Left(const std::shared_ptr<ActiveRun>& run) {
   if (run_ != run || run->attached()) return;
-  // All records are committed: nothing needs to wait for this coordinator.
-  if (std::optional<v1::AgentMessage> final = run->Final()) {
-    Conclude(run, std::move(*final));
+  ConcludeIfOver(run);
+  if (run_ != run) return;
+  // A target that was started for a stream that had gone by then is there for the next one.
+  if (run->unused() && run->told_usage()) {
+    DropRun("its coordinator left before it had lent a URL");
     return;
   }
   LogEvent(level::warn, "coordinator_away", {{"run", run->id()}},
            fmt::format("run {}: the coordinator's stream is gone", run->id()));
+}
+
+// All records are committed: nothing needs to wait for this coordinator.
+void RunKeeper::ConcludeIfOver(const std::shared_ptr<ActiveRun>& run) {
+  std::optional<v1::AgentMessage> final = run->Final();
+  if (final) Conclude(run, std::move(*final));
 }
 
 void RunKeeper::Drop(const std::shared_ptr<ActiveRun>& run) {
@@ -295,7 +303,7 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
   if (config_.credentials) {
     response.set_certificate_not_after_us(config_.credentials->NotAfter() * kMicrosPerSecond);
   }
-  if (run_) {
+  if (run_ && !run_->unused()) {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());
   }

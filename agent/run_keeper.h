@@ -97,6 +97,7 @@ class RunKeeper {
   Task<absl::StatusOr<Opened>> Begin(v1::Start start);
   Task<absl::StatusOr<TargetLaunch>> Launch(v1::Start start);
   Task<> Watch(std::shared_ptr<ActiveRun> run);
+  void ConcludeIfOver(const std::shared_ptr<ActiveRun>& run);
   void Drop(const std::shared_ptr<ActiveRun>& run);
 
   const AgentConfig config_;

@@ -56,6 +56,10 @@ Task<absl::Status> CancelOnce(net::any_io_executor loop, v1::Agent::Stub* stub, 
   while (true) {
     const absl::StatusOr<v1::AgentMessage> answer = co_await PatientRead<v1::AgentMessage>(
         stream, TimeUntil(deadline), stopped, "ending its run");
+    if (absl::IsDeadlineExceeded(answer.status()) && std::chrono::steady_clock::now() >= deadline) {
+      co_return absl::DeadlineExceededError(
+          fmt::format("it has not ended its run within {} s", kCancelLimit.count()));
+    }
     if (!answer.ok()) co_return answer.status();
     if (answer->has_finished() || answer->has_failed()) co_return absl::OkStatus();
     if (!answer->has_batch()) continue;

@@ -365,6 +365,7 @@ void RunController::SayHowToGoOn(const Summary& summary, bool printed) {
 std::vector<BusyAgent> RunController::BusyAgents() const {
   std::vector<BusyAgent> busy;
   for (AgentIndex i = 0; i < stage_->refused().size(); ++i) {
+    if (engine_->connected() && engine_->board().ever_started(i)) continue;  // it became free
     std::string run = BusyWith(stage_->refused()[i]);
     if (run.empty() && engine_->connected()) run = BusyWith(engine_->board().failure(i));
     if (!run.empty()) busy.push_back({stage_->agents()[i], std::move(run)});

@@ -77,8 +77,7 @@ TEST_F(AgentServerTest, ARunIsTakenOverByTheSameNameAndByWhoTellsNone) {
 }
 
 // There is nothing in it that anybody could come back for.
-TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingIsNotKeptForLong) {
-  config_.untouched_timeout = milliseconds(100);
+TEST_F(AgentServerTest, ARunThatWasNeverLentAnythingKeepsNobodyWaiting) {
   Serve();
   {
     RunStream first(*stub_, MakeStart("first"));

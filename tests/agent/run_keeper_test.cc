@@ -139,6 +139,70 @@ TEST_F(RunKeeperTest, WhoComesAfterAHangUpForMemoryIsToldOfIt) {
   EXPECT_EQ(told.at_us(), clock_.WallUs());
 }
 
+struct DeafListener final : RunListener {
+  void OnNews() override {}
+  void OnDisplaced(absl::Status /*status*/) override {}
+};
+
+TEST_F(RunKeeperTest, ARunThatWasLentNothingKeepsNoOtherOneWaiting) {
+  const RunKeeper::Opened first = Open();
+  ASSERT_TRUE(first.run);
+  start_.set_run_id("another");
+  const RunKeeper::Opened second = Open();
+  ASSERT_TRUE(second.run);
+  EXPECT_EQ(second.run->id(), "another");
+  EXPECT_EQ(keeper_.counts().runs_dropped, 1u);
+}
+
+TEST_F(RunKeeperTest, ARunThatWasLentNothingIsNotKeptForLong) {
+  ASSERT_TRUE(Open().run);
+  clock_.Advance(Config().untouched_timeout + std::chrono::seconds(1));
+  for (int i = 0; i < 500 && keeper_.run(); ++i) io_.run_one_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(keeper_.run(), nullptr);
+}
+
+// What it used would be added up twice.
+TEST_F(RunKeeperTest, ARunThatWasLentNothingIsKeptForTheNextStreamUnlessItToldOfItsCost) {
+  const auto listener = std::make_shared<DeafListener>();
+  const RunKeeper::Opened opened = Open();
+  ASSERT_TRUE(opened.run);
+  opened.run->Attach(listener, 0, false);
+  ASSERT_TRUE(opened.run->Next()->has_started());
+  opened.run->Detach(listener.get());
+  keeper_.Left(opened.run);
+  const RunKeeper::Opened again = Open();
+  ASSERT_EQ(again.run, opened.run);
+  EXPECT_FALSE(again.resumed);
+  again.run->Attach(listener, 0, again.resumed);
+  ASSERT_TRUE(again.run->Next()->has_started());
+  clock_.Advance(std::chrono::minutes(1));
+  ASSERT_TRUE(again.run->Next()->has_progress());
+  again.run->Detach(listener.get());
+  keeper_.Left(again.run);
+  EXPECT_EQ(keeper_.run(), nullptr);
+}
+
+TEST_F(RunKeeperTest, ARunThatEndsWhileNoStreamHasItLeavesTheAgentFree) {
+  const auto listener = std::make_shared<DeafListener>();
+  RunKeeper::Opened opened = Open();
+  ASSERT_TRUE(opened.run);
+  opened.run->Attach(listener, 0, false);
+  v1::Lease lease;
+  lease.set_lease_id(1);
+  lease.add_index_delta(0);
+  lease.add_url("https://u0.test/");
+  opened.run->executor().AddLease(std::move(lease));
+  opened.run->executor().Cancel("it is to end");
+  opened.run->Detach(listener.get());
+  keeper_.Left(opened.run);
+  ASSERT_EQ(keeper_.run(), opened.run) << "its target has not ended yet";
+  for (int i = 0; i < 500 && keeper_.run(); ++i) io_.run_one_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(keeper_.run(), nullptr);
+  const RunKeeper::Opened late = Open();
+  ASSERT_TRUE(late.final);
+  EXPECT_TRUE(late.final->has_finished());
+}
+
 TEST_F(RunKeeperTest, LastWordIsNotForACoordinatorWithAnotherPosition) {
   const RunKeeper::Opened opened = Open();
   ASSERT_TRUE(opened.run);

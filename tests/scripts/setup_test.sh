@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=tests/scripts/support.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
+# What the tests themselves are told.
+unset FETCHBENCH_NO_PACKAGES
 
 # on DISTRIBUTION-ID VERSION
 on() {
