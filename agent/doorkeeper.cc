@@ -114,7 +114,8 @@ void Doorkeeper::Admit(Fd connection, const Fd& listener) {
 
 bool Doorkeeper::HasRoomFor(Fd own) {
   if (!own.valid() || own.get() > highest_) {
-    MakeRoom();
+    // Descriptors are free a little later, when gRPC has heard of it: for the next one.
+    book_.MakeRoom();
     book_.CountRefusal();
     Complain(fmt::format("a connection was refused: this process may open no more files ({})",
                          book_.Crowd()));
@@ -138,15 +139,6 @@ bool Doorkeeper::HasRoomFor(Fd own) {
       return false;
   }
   return false;
-}
-
-// Descriptors are free a little later, when gRPC has heard of it: for the next one. A burst is not
-// to end more meanwhile, or those who were just let in would have no time to say something.
-void Doorkeeper::MakeRoom() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < room_due_) return;
-  room_due_ = now + std::chrono::milliseconds(kPauseMs);
-  book_.MakeRoom();
 }
 
 // The metrics count all of it.

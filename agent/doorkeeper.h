@@ -38,7 +38,6 @@ class Doorkeeper {
   void Admit(Fd connection, const Fd& listener);
   // False, and said so: hang up on it. `own`: our descriptor of the connection.
   bool HasRoomFor(Fd own);
-  void MakeRoom();
   void Complain(const std::string& what);
 
   const std::vector<Fd> listeners_;
@@ -46,7 +45,6 @@ class Doorkeeper {
   ConnectionBook& book_;
   const int highest_;  // descriptor that a connection may have
   std::chrono::steady_clock::time_point silent_until_{};
-  std::chrono::steady_clock::time_point room_due_{};  // nobody is ended for descriptors before
   StopEvent stop_;
   std::thread thread_;
 };

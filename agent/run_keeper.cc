@@ -109,7 +109,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   }
   absl::Status refusal = memory_.CheckRun(start.run_id());
   if (start.run_id() == cancelled_)
-    refusal = absl::CancelledError("it was cancelled on this agent");
+    refusal = absl::CancelledError(fmt::format("run {} was cancelled on this agent", cancelled_));
   if (!refusal.ok()) {
     Opened refused;
     refused.final = FailedToBegin(start.run_id(), refusal);
@@ -118,6 +118,7 @@ Task<absl::StatusOr<RunKeeper::Opened>> RunKeeper::Open(v1::Start start) {
   if (absl::Status s = CheckTarget(start.target()); !s.ok()) co_return s;
   if (run_ && run_->unused()) DropRun("another run is to begin, and nothing was lent to this one");
   opening_ = start.run_id();
+  opening_since_us_ = clock_.WallUs();
   absl::StatusOr<Opened> opened = co_await Begin(std::move(start));
   opening_.clear();
   co_return opened;
@@ -306,6 +307,9 @@ Task<v1::DescribeResponse> RunKeeper::Describe() {
   if (run_ && !run_->unused()) {
     response.set_busy_run_id(run_->id());
     response.set_busy_since_us(run_->since_us());
+  } else if (!opening_.empty()) {
+    response.set_busy_run_id(opening_);
+    response.set_busy_since_us(opening_since_us_);
   }
   if (memory_.last() != nullptr) *response.mutable_memory_trouble() = *memory_.last();
   if (access(config_.native_path.c_str(), X_OK) == 0)

@@ -107,6 +107,7 @@ class RunKeeper {
   NativeFacts native_;
   std::shared_ptr<ActiveRun> run_;
   std::string opening_;  // id of the run whose target is being started
+  int64_t opening_since_us_ = 0;
   std::optional<Remains> remains_;
   std::string cancelled_;  // id of the last run that was: it is not begun again
   AgentCounts counts_;

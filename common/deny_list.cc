@@ -75,7 +75,12 @@ absl::Status DenyList::Refresh() {
   }
   if (SameFile(now, seen_)) return absl::OkStatus();
   absl::StatusOr<Serials> serials = Serials();
-  if (now.st_ino != 0) serials = ReadSerials(path_);
+  // A pipe would keep whoever opens it.
+  if (now.st_ino != 0 && !S_ISREG(now.st_mode)) {
+    serials = absl::InvalidArgumentError(path_ + " is no regular file");
+  } else if (now.st_ino != 0) {
+    serials = ReadSerials(path_);
+  }
   // What is wrong stays so until it is changed; what cannot be read, for want of descriptors for
   // example, can be a moment later, and must not be taken for known.
   if (serials.ok() || absl::IsInvalidArgument(serials.status())) seen_ = now;

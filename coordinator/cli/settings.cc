@@ -233,7 +233,7 @@ void AddPlaceSettings(Options& options, std::vector<Setting>& s) {
   s.push_back(CredentialsSetting(run.credentials));
   s.push_back({"--connect-timeout", "SECONDS", "",
                "How long to wait for the agents, and for the origin that --origin names, at the "
-               "beginning. Default: 5.",
+               "beginning. A target that is being started then has 60 s more. Default: 5.",
                false, [&run](const std::string& t) {
                  return SetSeconds(t, kConnectTimeouts, run.connect_timeout);
                }});

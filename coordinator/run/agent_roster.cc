@@ -42,7 +42,18 @@ bool AgentRoster::AllWant(const std::vector<bool>& expected) const {
   return true;
 }
 
+// Its agent has taken Start, and no word came since: a container takes its time on a busy host.
+bool AgentRoster::AnyStarting() const {
+  for (AgentIndex i = 0; i < sessions_.size(); ++i) {
+    if (board_->ever_started(i)) return false;
+  }
+  return std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) {
+    return !session->ended() && session->may_be_busy();
+  });
+}
+
 Task<absl::Status> AgentRoster::WaitConnected(std::chrono::milliseconds limit,
+                                              std::chrono::milliseconds start_patience,
                                               std::vector<bool> expected,
                                               std::function<bool()> stopped) {
   expected.resize(sessions_.size(), true);
@@ -51,6 +62,10 @@ Task<absl::Status> AgentRoster::WaitConnected(std::chrono::milliseconds limit,
   while (in_time && !stopped() && !AllWant(expected)) {
     in_time = co_await changed_.WaitUntil(deadline);
   }
+  const SteadyTime last = deadline + start_patience;
+  in_time = true;
+  if (AnyStarting() && !stopped()) spdlog::warn("waiting for a target that is being started");
+  while (in_time && !stopped() && AnyStarting()) in_time = co_await changed_.WaitUntil(last);
   size_t started = 0;
   for (AgentIndex i = 0; i < sessions_.size(); ++i) {
     if (board_->ever_started(i)) {

@@ -35,9 +35,11 @@ class AgentRoster {
                const v1::Start& start, AgentSessionLimits limits, const AgentCare& care,
                const std::function<AgentEvents(AgentIndex)>& events_of);
   // Until every agent that is `expected` wants URLs or has failed, `limit` has passed, or
-  // `stopped`. At least one started, or stopped: OK.
-  Task<absl::Status> WaitConnected(std::chrono::milliseconds limit, std::vector<bool> expected,
-                                   std::function<bool()> stopped);
+  // `stopped`. When none has started by then and one is at it, `start_patience` more for the first.
+  // At least one started, or stopped: OK.
+  Task<absl::Status> WaitConnected(std::chrono::milliseconds limit,
+                                   std::chrono::milliseconds start_patience,
+                                   std::vector<bool> expected, std::function<bool()> stopped);
   // Something changed that WaitConnected looks at.
   void Wake() { changed_.Notify(); }
 
@@ -69,6 +71,7 @@ class AgentRoster {
   absl::Status WhyNoneStarted() const;
   void AbandonAway(AgentIndex agent);
   bool AllWant(const std::vector<bool>& expected) const;
+  bool AnyStarting() const;
 
   net::any_io_executor loop_;
   const Clock& clock_;

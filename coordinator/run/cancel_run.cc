@@ -78,8 +78,10 @@ Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std:
     absl::Status status = co_await CancelOnce(loop, stub, run_id, deadline, stopped);
     // A free agent looks at what it would begin: the run was over by then.
     if (absl::IsNotFound(status)) co_return absl::OkStatus();
-    if (!absl::IsAborted(status) || std::chrono::steady_clock::now() >= deadline) co_return status;
-    // Its coordinator is there, and took the run back while the target stops.
+    // Its coordinator is there, and took the run back while the target stops; or the target is
+    // still being started.
+    const bool may_pass = absl::IsAborted(status) || absl::IsUnavailable(status);
+    if (!may_pass || std::chrono::steady_clock::now() >= deadline) co_return status;
     pause.expires_after(kTakenBackPause);
     co_await pause.async_wait(kAsTuple);
   }

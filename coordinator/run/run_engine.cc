@@ -96,7 +96,8 @@ Task<absl::Status> RunEngine::WaitConnected(std::shared_ptr<RunEngine> self,
                                             std::chrono::milliseconds limit,
                                             std::vector<bool> expected) {
   std::function<bool()> stopped = [engine = self.get()] { return engine->stopping(); };
-  co_return co_await self->roster_.WaitConnected(limit, std::move(expected), std::move(stopped));
+  co_return co_await self->roster_.WaitConnected(limit, self->options_.start_patience,
+                                                 std::move(expected), std::move(stopped));
 }
 
 void RunEngine::AddInvalid(CommitBatch batch, std::function<void()> taken) {

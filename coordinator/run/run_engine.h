@@ -30,6 +30,8 @@ struct EngineOptions {
   SteadyTime::duration grace{};
   AgentSessionLimits session;
   int64_t timeout_us = 0;
+  // For the first target to be started, beyond the time in which its agent has to be reached.
+  std::chrono::milliseconds start_patience{60'000};
   // After the last record, for the agents to say how the target ended.
   std::chrono::milliseconds finish_wait{20'000};
   // After the last record, before the targets are told that no URL will come: what they still hold

@@ -124,6 +124,8 @@ TEST_F(AgentServerTest, ATargetThatWasStartedForAStreamThatIsGoneIsThereForTheNe
       std::this_thread::sleep_for(milliseconds(20));
     }
     ASSERT_TRUE(std::filesystem::exists(asked));
+    EXPECT_EQ(Describe().busy_run_id(), "r");
+    EXPECT_GT(Describe().busy_since_us(), 0);
     first.Abort();
   }
   std::ofstream(go).put('\n');

@@ -163,6 +163,14 @@ TEST_F(CredentialsTest, WithAWrongDenyListAreRefused) {
   EXPECT_EQ(Trouble(), "");
 }
 
+// To open a pipe is to wait for somebody who writes.
+TEST_F(CredentialsTest, TakeNoPipeForADenyList) {
+  fleet_.Write(Folder("h1"), {});
+  std::filesystem::remove(Path("denied"));
+  ASSERT_EQ(mkfifo(Path("denied").c_str(), 0600), 0);
+  EXPECT_THAT(Trouble(), HasSubstr("denied is no regular file"));
+}
+
 TEST_F(CredentialsTest, AcceptAnOperatorOfTheirOwnFleetOnly) {
   fleet_.Write(Folder("h1"), {});
   const auto h1 = Credentials::Load(Folder("h1"), Role::kHost);

@@ -71,6 +71,19 @@ TEST_F(RunEngineTest, ASlowAdmissionDoesNotShiftAnAgentsClock) {
   EXPECT_LE(heard_us, admission_began_us_ + 500'000) << "its word was read before that";
 }
 
+// The fixture waits 1.5 s for agents to be reached: a container can take longer to start.
+TEST_F(RunEngineTest, ATargetThatIsBeingStartedIsWaitedForBeyondThat) {
+  Add({.slow_first_start = milliseconds(2'500)});
+  ExpectComplete(Run(100), 100);
+}
+
+TEST_F(RunEngineTest, ATargetThatIsNeverStartedIsNotWaitedForForEver) {
+  options_.start_patience = milliseconds(300);
+  Add({.slow_first_start = milliseconds(4'000)});
+  const EngineResult result = Run(100);
+  EXPECT_THAT(std::string(result.connected.message()), HasSubstr("could be reached"));
+}
+
 TEST_F(RunEngineTest, SmallCreditIsNeverOverdrawn) {
   const FakeAgent& agent = Add({.window = 3});
   ExpectComplete(Run(300), 300);

@@ -163,6 +163,21 @@ test_denying_a_name_denies_all_that_it_was_issued() {
   expect_contains "a new host has the list" "$first" "$(cat "$folder/hosts/h1/denied")"
 }
 
+test_a_name_that_nobody_has_denies_nobody() {
+  make_fleet
+  pki host h1 h2
+  expect_exit 2 deny h2 hh1
+  expect_contains "who it is" "no operator 'hh1'" "$(cat stderr)"
+  pki list
+  expect_contains "all or nobody" "valid" "$(grep h2 stdout)"
+}
+
+test_a_list_without_a_fleet_is_none() {
+  expect_exit 2 list
+  expect_contains "what to do" "bin/pki init" "$(cat stderr)"
+  [[ ! -s stdout ]] || fail "standard output: $(cat stdout)"
+}
+
 test_a_serial_number_is_denied_by_itself() {
   make_fleet
   pki host h1

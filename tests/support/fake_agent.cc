@@ -130,7 +130,7 @@ grpc::Status FakeAgent::Serve(CallStream& stream) {
       gathered_.clear();
       last_seq_ = message.start().last_committed_seq();
     }
-    if (broken_) std::this_thread::sleep_for(script_.slow_start);
+    std::this_thread::sleep_for(broken_ ? script_.slow_start : script_.slow_first_start);
     SendStarted(stream, resumed);
     if (broken_ && script_.barren_streams-- > 0) return kBroken;
     for (const v1::Batch& batch : unacknowledged_) {
