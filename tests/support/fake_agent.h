@@ -31,9 +31,9 @@ struct FakeAgentScript {
   std::optional<uint64_t> break_after{};
   bool forget_at_break = false;  // the break is the end of this life: nothing is resumed
   int barren_streams = 0;        // so many of those after the break end right after Started
-  std::chrono::milliseconds slow_start{0};  // Started comes so late on those after the break
+  std::chrono::milliseconds slow_start{0};        // Started comes so late on those after the break
   std::chrono::milliseconds slow_first_start{0};  // and on those before it
-  bool away_after_break = false;            // and no stream is accepted any more
+  bool away_after_break = false;                  // and no stream is accepted any more
   // Then every Start is answered with this alone.
   std::optional<v1::AgentMessage> only_word_after_break{};
   // And this is told with Started.
