@@ -195,9 +195,10 @@ TEST_F(RunKeeperTest, ARunThatEndsWhileNoStreamHasItLeavesTheAgentFree) {
   opened.run->executor().Cancel("it is to end");
   opened.run->Detach(listener.get());
   keeper_.Left(opened.run);
-  ASSERT_EQ(keeper_.run(), opened.run) << "its target has not ended yet";
+  ASSERT_EQ(keeper_.run(), opened.run.get()) << "its target has not ended yet";
   for (int i = 0; i < 500 && keeper_.run(); ++i) io_.run_one_for(std::chrono::milliseconds(100));
   EXPECT_EQ(keeper_.run(), nullptr);
+  io_.restart();  // it had nothing more to do
   const RunKeeper::Opened late = Open();
   ASSERT_TRUE(late.final);
   EXPECT_TRUE(late.final->has_finished());
