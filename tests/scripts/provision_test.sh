@@ -122,6 +122,21 @@ test_an_empty_value_is_no_value() {
   expect_equal "exit code of bin/ssh" 2 "$got"
 }
 
+test_all_hosts_of_no_inventory_or_an_empty_one_is_told_so() {
+  local got=0
+  stand_ins
+  touch package.deb
+  rm -f inventory
+  provision --all || got=$?
+  expect_equal 'exit code without one' 2 "$got"
+  expect_contains 'which it is' "the inventory $work/inventory is not there" "$(<stderr)"
+  echo '# nobody yet' >inventory
+  got=0
+  provision --all || got=$?
+  expect_equal 'exit code with nobody in it' 2 "$got"
+  expect_contains 'what is wrong' "the inventory $work/inventory has no hosts" "$(<stderr)"
+}
+
 test_names_that_look_like_numbers_are_names() {
   printf '010 10.0.0.1 ssh=a@b\n1e1 10.0.0.2 ssh=c@d\n' >inventory
   expect_equal line '1e1 10.0.0.2 ssh=c@d' "$(with_lib 'fb_inventory_line inventory 1e1')"
