@@ -47,12 +47,28 @@ absl::Status WriteFile(const fs::path& path, const std::string& text) {
   return absl::OkStatus();
 }
 
+// Its name; another one that began in the same second has one of its own.
+absl::StatusOr<std::string> MakeFolder(const fs::path& out, const std::string& wanted) {
+  constexpr int kMost = 1'000;
+  std::error_code error;
+  fs::create_directories(out, error);
+  std::string name = wanted;
+  for (int n = 2; n <= kMost && !error; ++n) {
+    if (fs::create_directory(out / name, error)) return name;
+    name = fmt::format("{}-{}", wanted, n);
+  }
+  return absl::UnavailableError(
+      fmt::format("cannot make the folder {}: {}", (out / name).string(), error.message()));
+}
+
 absl::StatusOr<std::string> WriteReports(const BenchResult& result, const std::string& out) {
   constexpr int kFileWidth = 400;  // the whole table in one
-  const std::string name = "bench-" + Compact(result.facts.started_at);
+  const absl::StatusOr<std::string> made =
+      MakeFolder(out, "bench-" + Compact(result.facts.started_at));
+  if (!made.ok()) return made.status();
+  const std::string& name = *made;
   const fs::path folder = fs::path(out) / name;
   std::error_code error;
-  fs::create_directories(folder, error);
   TextStyle style;
   style.width = kFileWidth;
   const std::vector<std::pair<std::string, std::string>> files{

@@ -121,7 +121,7 @@ std::string RunManual(const std::vector<Setting>& settings) {
     if (!s.variable.empty()) out += fmt::format("  {:<16} {}\n", s.variable, s.option);
   }
   out +=
-      "  DOCKER_HOST      unix:PATH of the Docker Engine, for container targets\n"
+      "  DOCKER_HOST      unix:///PATH of the Docker Engine, for container targets\n"
       "  FETCHBENCH_LIB   folder of the targets, instead of lib/\n"
       "  FETCHBENCH_BASE_IMAGES\n"
       "                   file of base images, instead of build/base-images.json\n"

@@ -171,6 +171,25 @@ TEST_F(WrongTargetTest, ADeclaredDeviationThatDoesNotHappenIsStale) {
   EXPECT_EQ(Cell(column, "redirect-301").at("verdict").as_string(), "pass");
 }
 
+// Those that begin in one second too.
+TEST_F(GateTest, EachBenchHasAFolderOfItsOwn) {
+  constexpr size_t kBenches = 4;
+  std::vector<std::unique_ptr<Program>> benches;
+  for (size_t i = 0; i < kBenches; ++i) {
+    benches.push_back(std::make_unique<Program>(std::vector<std::string>{
+        Bin("fetchbench-coordinator"), "bench", "--web", "sim:fast", "--limit", "5", "--rounds",
+        "1", "--progress", "none", "--out", Out(), "native"}));
+    benches.back()->CloseInput();
+  }
+  for (const auto& bench : benches) EXPECT_EQ(bench->WaitForExit(), 0) << bench->error();
+  size_t results = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(Out())) {
+    const bool own = entry.is_directory() && !entry.is_symlink();
+    if (own && std::filesystem::exists(entry.path() / "results.json")) ++results;
+  }
+  EXPECT_EQ(results, kBenches);
+}
+
 TEST_F(GateTest, BenchKeepsTheTableOfEveryRound) {
   std::filesystem::create_directories(folder_.File("lib"));
   const auto bench = Bench({"native"});
