@@ -1,18 +1,16 @@
 #include "agent/options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include "absl/status/statusor.h"
 #include "agent/memory_limit.h"
 #include "agent/process/cpu_list.h"
+#include "common/command_line_end.h"
 #include "common/metrics.h"
-#include "common/standard_streams.h"
 
 namespace fetchbench::agent {
 namespace {
@@ -135,13 +133,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, const std::string&
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream asked_for;
-    std::ostringstream complaint;
-    if (app.exit(e, asked_for, complaint) == 0) {
-      return {std::nullopt, PrintOutput("fetchbench-agent", asked_for.str())};
-    }
-    WriteText(STDERR_FILENO, complaint.str()).IgnoreError();
-    return {std::nullopt, kExitUsage};
+    return {std::nullopt, EndOfCommandLine("fetchbench-agent", app, e, kExitUsage)};
   }
   options.target_cpus = *ParseCpuList(target_cpus);
   options.cpus = *ParseCpuList(cpus);

@@ -10,9 +10,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
-#include <sstream>
 #include <string>
 
+#include "common/command_line_end.h"
 #include "common/log.h"
 #include "common/spawn.h"
 #include "common/standard_streams.h"
@@ -117,13 +117,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream asked_for;
-    std::ostringstream complaint;
-    if (app.exit(e, asked_for, complaint) == 0) {
-      return fetchbench::PrintOutput("fetchbench-origin", asked_for.str());
-    }
-    fetchbench::WriteText(STDERR_FILENO, complaint.str()).IgnoreError();
-    return kUsageError;
+    return fetchbench::EndOfCommandLine("fetchbench-origin", app, e, kUsageError);
   }
   if (!fetchbench::SetUpLog("origin", options.log_level, options.log_format).ok()) {
     return kUsageError;

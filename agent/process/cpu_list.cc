@@ -77,6 +77,7 @@ std::vector<int> AllowedCpus() {
 }
 
 absl::Status CheckCpus(std::string_view option, const std::vector<int>& cpus) {
+  if (cpus.empty()) return absl::OkStatus();
   const std::vector<int> possible = PossibleCpus();
   std::vector<int> missing;
   std::set_difference(cpus.begin(), cpus.end(), possible.begin(), possible.end(),

@@ -33,6 +33,15 @@ class FleetResumeTest : public ResumeFixture {
     }
     return Journal().find(text) != std::string::npos;
   }
+
+  // A run over agents "one" and "two", of which only the first is there; it is stopped after the
+  // first records, so that the run is not over before the other one comes.
+  void BeginWithoutTheSecond(const Program& one, std::unique_ptr<Program>& run) {
+    run = Begin(Mixed(3000), {"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
+                              "--concurrency", "2", "--format", "plain", "--connect-timeout", "1"});
+    ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+    one.Signal(SIGSTOP);
+  }
 };
 
 TEST_F(FleetResumeTest, AgentsThatStillHoldTheRunAreTakenFromItsOldSession) {
@@ -113,12 +122,8 @@ TEST_F(FleetResumeTest, CtrlCDoesNotWaitForAnAgentThatIsBeingFreed) {
 
 TEST_F(FleetResumeTest, AnAgentThatCameLateIsComparedWithWhatItWas) {
   const auto one = StartAgentAt(0);
-  auto run =
-      Begin(Mixed(3000), {"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
-                          "--concurrency", "2", "--format", "plain", "--connect-timeout", "1"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  // So that the run is not over before the other one comes.
-  one->Signal(SIGSTOP);
+  std::unique_ptr<Program> run;
+  ASSERT_NO_FATAL_FAILURE(BeginWithoutTheSecond(*one, run));
   const auto two = StartAgentAt(1);
   ASSERT_TRUE(WaitForJournal("\"two\":")) << Journal();
   run->Signal(SIGKILL);
@@ -136,12 +141,8 @@ TEST_F(FleetResumeTest, AnAgentThatCameLateIsComparedWithWhatItWas) {
 
 TEST_F(FleetResumeTest, WhatALateAgentBringsIsToldOfWhenItCannotBeNoted) {
   const auto one = StartAgentAt(0);
-  auto run =
-      Begin(Mixed(3000), {"--agents", "one=" + AgentAddress(0) + ",two=" + AgentAddress(1),
-                          "--concurrency", "2", "--format", "plain", "--connect-timeout", "1"});
-  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
-  // So that the run is not over before the other one comes.
-  one->Signal(SIGSTOP);
+  std::unique_ptr<Program> run;
+  ASSERT_NO_FATAL_FAILURE(BeginWithoutTheSecond(*one, run));
   // The journal is written beside itself first.
   std::filesystem::create_directory(folder_.File(Latest("resume.json.new")));
   const auto two = StartAgentAt(1);
