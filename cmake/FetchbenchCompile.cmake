@@ -39,7 +39,11 @@ if(FETCHBENCH_WERROR)
 endif()
 
 if(FETCHBENCH_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  # Without three checks that stand at every access to memory, and are a third of the time to compile what uses Asio: a null
+  # pointer that is used, and an access beyond an object, are found by AddressSanitizer, and our processors read what is
+  # not aligned. The fuzz targets have all checks.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,object-size,alignment
+                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
 if(FETCHBENCH_FUZZ)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -23,6 +24,7 @@ namespace fetchbench::coordinator {
 namespace {
 
 constexpr std::chrono::seconds kCancelLimit{10};
+constexpr std::chrono::seconds kAnswerLimit{2};
 constexpr std::chrono::milliseconds kTakenBackPause{100};
 constexpr std::string_view kSessionMark = ".";
 
@@ -70,32 +72,65 @@ Task<absl::Status> CancelOnce(net::any_io_executor loop, v1::Agent::Stub* stub, 
   }
 }
 
-Task<absl::Status> Cancel(net::any_io_executor loop, v1::Agent::Stub* stub, std::string run_id,
-                          const std::function<bool()>& stopped) {
-  const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
-  net::steady_timer pause(loop);
-  while (true) {
-    absl::Status status = co_await CancelOnce(loop, stub, run_id, deadline, stopped);
-    // A free agent looks at what it would begin: the run was over by then.
-    if (absl::IsNotFound(status)) co_return absl::OkStatus();
-    // Its coordinator is there, and took the run back while the target stops; or the target is
-    // still being started.
-    const bool may_pass = absl::IsAborted(status) || absl::IsUnavailable(status);
-    if (!may_pass || std::chrono::steady_clock::now() >= deadline) co_return status;
-    pause.expires_after(kTakenBackPause);
-    co_await pause.async_wait(kAsTuple);
+// Its coordinator is there, and took the run back while the target stops; or the target is still
+// being started.
+bool MayPass(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status);
+}
+
+Task<absl::Status> CancelAt(net::any_io_executor loop, const AgentEndpoint& endpoint,
+                            std::string run_id, SteadyTime deadline,
+                            const std::function<bool()>& stopped) {
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
+  absl::Status status =
+      co_await CancelOnce(std::move(loop), stub.get(), std::move(run_id), deadline, stopped);
+  // A free agent looks at what it would begin: the run was over by then.
+  co_return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+Task<> Pause(net::any_io_executor loop) {
+  net::steady_timer pause(loop, kTakenBackPause);
+  co_await pause.async_wait(kAsTuple);
+}
+
+// The id of what the agent is busy with; empty: nothing.
+Task<absl::StatusOr<std::string>> BusyRun(net::any_io_executor loop, AgentEndpoint endpoint,
+                                          std::chrono::milliseconds limit,
+                                          std::function<bool()> stopped) {
+  const DescribeLimits limits{.answer = limit};
+  const std::vector<AgentEndpoint> alone{std::move(endpoint)};
+  const std::vector<Described> all =
+      co_await DescribeAll(std::move(loop), alone, limits, std::move(stopped));
+  if (!all.front().ok()) co_return all.front().status();
+  co_return all.front()->response.busy_run_id();
+}
+
+// Again and again until `until` while the agent says that it may pass. It is asked each time
+// whether there is still something to end, so that one that went away meanwhile is not waited for.
+Task<absl::Status> EndRun(net::any_io_executor loop, BusyAgent agent, ReleaseLimits limits,
+                          std::function<bool()> stopped) {
+  const SteadyTime until = std::chrono::steady_clock::now() + limits.starting;
+  for (bool told = false; true; told = true) {
+    const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
+    absl::Status status = co_await CancelAt(loop, agent.endpoint, agent.run_id, deadline, stopped);
+    if (!MayPass(status) || std::chrono::steady_clock::now() >= until) co_return status;
+    co_await Pause(loop);
+    if (stopped()) co_return absl::CancelledError("stopped");
+    const absl::StatusOr<std::string> busy =
+        co_await BusyRun(loop, agent.endpoint, limits.answer, stopped);
+    if (!busy.ok()) co_return busy.status();
+    if (*busy != agent.run_id) co_return absl::OkStatus();
+    if (!told && absl::IsUnavailable(status)) {
+      spdlog::info("agent {}: waiting for it, up to {} s: {}", agent.endpoint.shown(),
+                   limits.starting.count() / 1000, std::string(status.message()));
+    }
   }
 }
 
-Task<absl::Status> EndRun(net::any_io_executor loop, BusyAgent agent,
-                          std::function<bool()> stopped) {
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(agent.endpoint));
-  co_return co_await Cancel(std::move(loop), stub.get(), std::move(agent.run_id), stopped);
-}
-
 Task<> EndInto(absl::Status& result, net::any_io_executor loop, BusyAgent agent) {
+  const ReleaseLimits limits{.answer = kAnswerLimit, .starting = kCancelLimit};
   std::function<bool()> never = [] { return false; };
-  result = co_await EndRun(std::move(loop), std::move(agent), std::move(never));
+  result = co_await EndRun(std::move(loop), std::move(agent), limits, std::move(never));
 }
 
 }  // namespace
@@ -128,20 +163,16 @@ std::string RunOfSession(std::string_view session_id) {
 }
 
 Task<absl::Status> ReleaseFromRun(net::any_io_executor loop, AgentEndpoint endpoint,
-                                  std::string run_id, std::chrono::milliseconds limit,
+                                  std::string run_id, ReleaseLimits limits,
                                   std::function<bool()> stopped) {
-  const DescribeLimits limits{.answer = limit};
-  const std::vector<AgentEndpoint> alone{endpoint};
-  const std::vector<Described> all = co_await DescribeAll(loop, alone, limits, stopped);
-  const Described& described = all.front();
-  if (!described.ok()) co_return described.status();
-  const std::string& busy = described->response.busy_run_id();
-  if (busy.empty()) co_return absl::OkStatus();
-  if (!IsSessionOf(busy, run_id)) {
-    co_return absl::ResourceExhaustedError(fmt::format("{}{}", kBusyWithRun, busy));
+  const absl::StatusOr<std::string> busy = co_await BusyRun(loop, endpoint, limits.answer, stopped);
+  if (!busy.ok()) co_return busy.status();
+  if (busy->empty()) co_return absl::OkStatus();
+  if (!IsSessionOf(*busy, run_id)) {
+    co_return absl::ResourceExhaustedError(fmt::format("{}{}", kBusyWithRun, *busy));
   }
-  BusyAgent agent{std::move(endpoint), busy};
-  co_return co_await EndRun(std::move(loop), std::move(agent), std::move(stopped));
+  BusyAgent agent{std::move(endpoint), *busy};
+  co_return co_await EndRun(std::move(loop), std::move(agent), limits, std::move(stopped));
 }
 
 }  // namespace fetchbench::coordinator

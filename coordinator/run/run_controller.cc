@@ -212,7 +212,8 @@ Task<absl::Status> RunController::ConnectAgents() {
   AgentCare care;
   if (journal_->resumed()) {
     care.release = [this](const AgentEndpoint& agent, std::function<bool()> stopped) {
-      return ReleaseFromRun(loop_.get_executor(), agent, identity_.run_id, options_.connect_timeout,
+      const ReleaseLimits limits{.answer = options_.connect_timeout};
+      return ReleaseFromRun(loop_.get_executor(), agent, identity_.run_id, limits,
                             std::move(stopped));
     };
   }

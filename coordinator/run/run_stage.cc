@@ -33,9 +33,10 @@ absl::Status Changed(const std::string& difference) {
 }
 
 Task<> ReleaseOne(net::any_io_executor loop, AgentEndpoint agent, std::string run_id,
-                  std::chrono::milliseconds limit, std::function<bool()> stopped) {
-  const absl::Status released =
-      co_await ReleaseFromRun(std::move(loop), agent, std::move(run_id), limit, std::move(stopped));
+                  std::chrono::milliseconds answer, std::function<bool()> stopped) {
+  const ReleaseLimits limits{.answer = answer};
+  const absl::Status released = co_await ReleaseFromRun(std::move(loop), agent, std::move(run_id),
+                                                        limits, std::move(stopped));
   // One that is out of reach now is released when it comes; one busy with another run says so
   // itself.
   if (!released.ok()) spdlog::info("agent {}: {}", agent.shown(), std::string(released.message()));

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -99,13 +100,24 @@ TEST(EndRunsTest, AllAreAskedAtOnceAndAnswersKeepTheirOrder) {
   for (size_t i = 0; i < kAgents; ++i) EXPECT_EQ(agents[i]->ended(), "run" + std::to_string(i));
 }
 
-// Answers one stream after the other with what it was given, and then that the run is ended.
+// Busy with run r. Answers one stream after the other with what it was given, and then that the run
+// is ended.
 class AnsweringAgent final : public v1::Agent::Service {
  public:
   explicit AnsweringAgent(std::vector<grpc::Status> answers)
       : answers_(std::move(answers)), server_(*this) {}
 
   const std::string& address() const { return server_.address(); }
+  size_t asked() const { return asked_; }
+  // Once it has heard so many streams.
+  void IsGoneAfter(size_t streams) { gone_after_ = streams; }
+
+  grpc::Status Describe(grpc::ServerContext* /*context*/, const v1::DescribeRequest* /*request*/,
+                        v1::DescribeResponse* response) override {
+    if (asked_ >= gone_after_) return {grpc::StatusCode::UNAVAILABLE, "gone"};
+    response->set_busy_run_id("r");
+    return grpc::Status::OK;
+  }
 
   grpc::Status Execute(
       grpc::ServerContext* /*context*/,
@@ -113,8 +125,8 @@ class AnsweringAgent final : public v1::Agent::Service {
     v1::CoordinatorMessage message;
     while (stream->Read(&message) && !message.has_cancel()) {
     }
-    const std::lock_guard lock(mutex_);
-    if (next_ < answers_.size()) return answers_[next_++];
+    const size_t mine = asked_++;
+    if (mine < answers_.size()) return answers_[mine];
     v1::AgentMessage last;
     last.mutable_finished();
     stream->Write(last);
@@ -123,8 +135,8 @@ class AnsweringAgent final : public v1::Agent::Service {
 
  private:
   const std::vector<grpc::Status> answers_;
-  std::mutex mutex_;
-  size_t next_ = 0;
+  std::atomic<size_t> asked_{0};
+  std::atomic<size_t> gone_after_{std::numeric_limits<size_t>::max()};
   test::LoopbackServer server_;
 };
 
@@ -177,8 +189,9 @@ TEST(ReleaseFromRunTest, EndsWhenTheUserGivesUpThoughTheAgentIsSilent) {
   IoThread loop("release");
   std::function<bool()> stopped = [&agent] { return agent.asked(); };
   const absl::Status released =
-      test::RunOn(loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""},
-                                       "r", std::chrono::seconds(60), std::move(stopped)))
+      test::RunOn(loop,
+                  ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""}, "r",
+                                 {.answer = std::chrono::seconds(60)}, std::move(stopped)))
           .get();
   EXPECT_TRUE(absl::IsCancelled(released)) << released;
 }
@@ -187,10 +200,43 @@ TEST(ReleaseFromRunTest, AnAgentThatIsBusyWithAnotherRunSaysWith) {
   const SilentAgent agent;
   IoThread loop("release");
   const absl::Status released =
-      test::RunOn(loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""},
-                                       "another", std::chrono::seconds(60), [] { return false; }))
+      test::RunOn(
+          loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""}, "another",
+                               {.answer = std::chrono::seconds(60)}, [] { return false; }))
           .get();
   EXPECT_EQ(BusyWith(released), "r") << released;
+}
+
+const grpc::Status kStarting(grpc::StatusCode::UNAVAILABLE, "run r is still being started");
+
+absl::Status Release(const AnsweringAgent& agent, std::chrono::milliseconds starting) {
+  IoThread loop("release");
+  const ReleaseLimits limits{.answer = std::chrono::seconds(60), .starting = starting};
+  return test::RunOn(loop, ReleaseFromRun(loop.executor(), {.address = agent.address(), .name = ""},
+                                          "r", limits, [] { return false; }))
+      .get();
+}
+
+TEST(ReleaseFromRunTest, AnAgentThatStillStartsTheTargetIsAskedUntilItEndsTheRun) {
+  const AnsweringAgent agent(std::vector<grpc::Status>(5, kStarting));
+  const absl::Status released = Release(agent, std::chrono::seconds(60));
+  EXPECT_TRUE(released.ok()) << released;
+  EXPECT_EQ(agent.asked(), 6U);
+}
+
+TEST(ReleaseFromRunTest, AnAgentThatStartsTheTargetForTooLongSaysSo) {
+  const AnsweringAgent agent(std::vector<grpc::Status>(1000, kStarting));
+  const absl::Status released = Release(agent, std::chrono::milliseconds(1));
+  EXPECT_TRUE(absl::IsUnavailable(released)) << released;
+  EXPECT_THAT(std::string(released.message()), HasSubstr("still being started"));
+}
+
+TEST(ReleaseFromRunTest, AnAgentThatWentAwayWhileItStartedTheTargetIsNotWaitedFor) {
+  AnsweringAgent agent(std::vector<grpc::Status>(1000, kStarting));
+  agent.IsGoneAfter(2);
+  const absl::Status released = Release(agent, std::chrono::hours(1));
+  EXPECT_TRUE(absl::IsUnavailable(released)) << released;
+  EXPECT_EQ(agent.asked(), 2U);
 }
 
 TEST(BusyAgentsTest, ARefusalNamesTheRunAndAllElseNone) {
