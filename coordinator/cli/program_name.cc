@@ -1,5 +1,7 @@
 #include "coordinator/cli/program_name.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "coordinator/cli/manual.h"
@@ -28,9 +30,10 @@ std::string UnderName(std::string page, const std::string& name) {
   std::vector<std::string> words = CommandNames();
   words.insert(words.end(), {"COMMAND", "--version"});
   for (const std::string& word : words) {
-    // A blank before it: not within a name.
-    for (const std::string before : {" ", "`"}) {
-      ReplaceAll(page, before + kUsual + " " + word, before + name + " " + word);
+    // With what is before it: not within a name.
+    for (const char before : {' ', '`'}) {
+      ReplaceAll(page, fmt::format("{}{} {}", before, kUsual, word),
+                 fmt::format("{}{} {}", before, name, word));
     }
   }
   return page;
