@@ -43,6 +43,9 @@ AgentServer::~AgentServer() { Stop(); }
 absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(AgentConfig config,
                                                                 const std::string& listen,
                                                                 const std::string& credentials) {
+  // Before credentials are asked for: an address that is none needs no certificate.
+  const auto address = ParseListenAddress(listen);
+  if (!address.ok()) return address.status();
   const auto security = SecureListener(listen, credentials, kDefaultCredentials);
   if (!security.ok()) return security.status();
   config.credentials = security->credentials;

@@ -85,6 +85,13 @@ absl::Status ServeMetrics(Options& options) {
   return absl::OkStatus();
 }
 
+ExitCode TellEngineNeed(const Options& options, const TargetRegistry& targets) {
+  const absl::StatusOr<std::string> answer = AnswerEngineQuestion(options, targets);
+  if (answer.ok()) return PrintOutput(*answer);
+  Complain(std::string(answer.status().message()));
+  return ExitCode::kUsage;
+}
+
 ExitCode RunCommand(const Options& options, const TargetRegistry& targets) {
   switch (options.command) {
     case Command::kPrintText:
@@ -123,13 +130,11 @@ int main(int argc, char** argv) {
   RequireTls13();
   KeepOpenSslUntilTheProcessIsGone();
   SendGrpcLog(GrpcLog::kDebug);
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
   SetUpLog("coordinator", "warn", "text").IgnoreError();
   const TargetRegistry targets = ScanTargets(LibFolder(ProcessEnvironment()));
-  if (!arguments.empty() && arguments[0] == "needs-engine") {
-    return static_cast<int>(PrintOutput(AnswerEngineQuestion(
-        {arguments.begin() + 1, arguments.end()}, ProcessEnvironment(), targets)));
-  }
+  const bool asks_for_engine = !arguments.empty() && arguments[0] == "needs-engine";
+  if (asks_for_engine) arguments.erase(arguments.begin());
   auto options = ParseOptions(arguments, ProcessEnvironment(), targets);
   if (!options.ok()) {
     // Perhaps the target that was named is one of those.
@@ -144,11 +149,12 @@ int main(int argc, char** argv) {
   const auto report = [&log_format](const std::string& line) { Complain(log_format, line); };
   absl::Status ready = UseInventory(*options, ProcessEnvironment(), report);
   if (ready.ok()) ready = Equip(*options);
-  if (ready.ok()) ready = ServeMetrics(*options);
+  if (ready.ok() && !asks_for_engine) ready = ServeMetrics(*options);
   if (!ready.ok()) {
     Complain(log_format, std::string(ready.message()));
     return static_cast<int>(ExitCode::kUsage);
   }
+  if (asks_for_engine) return static_cast<int>(TellEngineNeed(*options, targets));
   try {
     return static_cast<int>(RunCommand(*options, targets));
   } catch (const std::exception& e) {

@@ -88,11 +88,30 @@ fb_ready() {
   fb_build release "${fb_programs[@]}"
 }
 
-# fb_start NAME [ARGUMENT...]: makes ready, then becomes the program.
-fb_start() {
+# fb_become NAME [ARGUMENT...]: becomes the program. What the coordinator advises a person to type begins with
+# FETCHBENCH_PROGRAM_NAME: the script beside the one that was called.
+fb_become() {
   local program
   program=$(fb_program "$1")
+  [[ $1 != coordinator ]] || export FETCHBENCH_PROGRAM_NAME="${FETCHBENCH_PROGRAM_NAME:-$(dirname -- "$0")/coordinator}"
   shift
-  fb_ready
   exec "$program" "$@"
+}
+
+# fb_become_page NAME [ARGUMENT...]: becomes the program, whose page these arguments ask for. Reading one is no reason to
+# install packages and build for minutes.
+fb_become_page() {
+  [[ ! -x $(fb_program "$1") ]] || fb_become "$@"
+  echo "The page goes on with all options once fetchbench is built (bin/setup)."
+  exit 0
+}
+
+# fb_start NAME [ARGUMENT...]: makes ready, then becomes the program.
+fb_start() {
+  if fb_asks_for_help "${@:2}"; then
+    [[ -x $(fb_program "$1") ]] || { fb_help; echo; }
+    fb_become_page "$@"
+  fi
+  fb_ready
+  fb_become "$@"
 }

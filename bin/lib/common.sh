@@ -20,11 +20,25 @@ fb_help() {
   awk 'NR == 1 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"
 }
 
-# fb_value OPTION COUNT [VALUE]: stops unless the option at hand has a value behind it; VALUE, if it is told, must not
-# be empty, as that of a variable that is not set.
+# fb_value OPTION [VALUE...]: stops unless the option at hand has a value behind it, and one that is not empty, as that of
+# a variable that is not set.
 fb_value() {
-  (($2 > 1)) || fb_die 2 "$1 needs a value"
-  (($# < 3)) || [[ -n $3 ]] || fb_die 2 "$1: its value is empty"
+  (($# > 1)) || fb_die 2 "$1 needs a value"
+  [[ -n $2 ]] || fb_die 2 "$1: its value is empty"
+}
+
+# fb_readable_file OPTION FILE: stops unless FILE, if there is one, can be read.
+fb_readable_file() {
+  [[ -z $2 || -r $2 && ! -d $2 ]] || fb_die 2 "$1 $2: there is no such file, or it cannot be read"
+}
+
+# fb_asks_for_help ARGUMENT...: whether they ask for a page.
+fb_asks_for_help() {
+  local word
+  for word in "$@"; do
+    [[ $word != -h && $word != --help ]] || return 0
+  done
+  return 1
 }
 
 # fb_is_running PID: a process that is not only a dead one's entry (not every PID 1 reaps).

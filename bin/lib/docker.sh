@@ -122,6 +122,12 @@ fb_engine_for() {
   esac
 }
 
+# fb_check_arguments ARGUMENT...: stops with the coordinator's message if a command of it with these arguments would be
+# wrong usage; for what takes long or goes to the background, before the command itself could say so.
+fb_check_arguments() {
+  (fb_become coordinator needs-engine "$@") </dev/null >/dev/null || exit
+}
+
 # fb_containers_ready [BASE...]: an engine, and the stand-in base images named (see bin/base-images; none named:
 # all of them) for hosts without a container registry.
 fb_containers_ready() {

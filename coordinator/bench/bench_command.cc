@@ -11,6 +11,7 @@
 #include "common/record_line.h"
 #include "coordinator/bench/bench_runner.h"
 #include "coordinator/cli/print_output.h"
+#include "coordinator/input/url_list.h"
 #include "coordinator/ui/terminal.h"
 
 namespace fetchbench::coordinator {
@@ -135,6 +136,17 @@ absl::StatusOr<std::vector<TargetInfo>> ChooseBenchTargets(const BenchOptions& o
   return BenchTargets(*settings, options.names, options.run.concurrency, registry);
 }
 
+absl::Status CheckBenchList(const std::string& path) {
+  std::error_code error;
+  if (path == "-" || fs::is_fifo(path, error)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--urls {}: every run reads the list from its beginning, so name a file", path));
+  }
+  const absl::StatusOr<int> list = OpenUrlList(path);
+  if (list.ok()) close(*list);
+  return list.status();
+}
+
 ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   const auto complain = [](const absl::Status& status, ExitCode code) {
     fmt::print(stderr, "coordinator: {}\n", std::string(status.message()));
@@ -142,6 +154,8 @@ ExitCode Bench(const BenchOptions& options, const TargetRegistry& registry) {
   };
   auto targets = ChooseBenchTargets(options, registry);
   if (!targets.ok()) return complain(targets.status(), ExitCode::kUsage);
+  const absl::Status list = CheckBenchList(options.run.urls);
+  if (!list.ok()) return complain(list, ExitCode::kUsage);
   const SystemClock clock;
   BenchResult result;
   result.facts = FactsOf(options, clock);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/cli/exit_code.h"
 #include "coordinator/cli/options.h"
@@ -13,6 +15,9 @@ namespace fetchbench::coordinator {
 // wrong with which.
 absl::StatusOr<std::vector<TargetInfo>> ChooseBenchTargets(const BenchOptions& options,
                                                            const TargetRegistry& registry);
+
+// Whether each run can read the list from its beginning. NotFound and InvalidArgument say why not.
+absl::Status CheckBenchList(const std::string& path);
 
 // `coordinator bench`: runs targets in turns and prints their table on standard output; progress on
 // standard error. Table, markdown, CSV and JSON go to out/bench-<time>/, which out/bench-latest

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/suggest.h"
 
 namespace fetchbench::coordinator {
@@ -80,8 +81,8 @@ absl::StatusOr<std::vector<TargetInfo>> BenchTargets(const std::vector<BenchSett
     const TargetInfo* found = registry.Find(name);
     if (found == nullptr) {
       return absl::InvalidArgumentError(
-          fmt::format("there is no target '{}'{}; `coordinator targets` lists them", name,
-                      DidYouMean(name, registry.Words())));
+          fmt::format("there is no target '{}'{}; `{} targets` lists them", name,
+                      DidYouMean(name, registry.Words()), ProgramName()));
     }
     const bool twice = std::ranges::any_of(
         targets, [found](const TargetInfo& other) { return other.name == found->name; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/setting_values.h"
 #include "coordinator/cli/settings.h"
 
@@ -28,8 +29,8 @@ absl::Status AddTarget(const std::string& text, const TargetRegistry& targets,
                        std::vector<TargetInfo>& to) {
   const TargetInfo* target = targets.Find(text);
   if (target == nullptr) {
-    return WrongValue(fmt::format("there is no target '{}'{}; `coordinator targets` lists them",
-                                  text, DidYouMean(text, targets.Words())));
+    return WrongValue(fmt::format("there is no target '{}'{}; `{} targets` lists them", text,
+                                  DidYouMean(text, targets.Words()), ProgramName()));
   }
   const bool twice =
       std::ranges::any_of(to, [target](const TargetInfo& t) { return t.name == target->name; });

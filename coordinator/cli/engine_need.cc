@@ -35,11 +35,14 @@ EngineNeed NeedOfEngine(const Options& options, const TargetRegistry& targets) {
   }
 }
 
-std::string AnswerEngineQuestion(const std::vector<std::string>& arguments, const Environment& env,
-                                 const TargetRegistry& targets) {
-  const auto options = ParseOptions(arguments, env, targets);
-  if (!options.ok()) return "no\n";
-  switch (NeedOfEngine(*options, targets)) {
+absl::StatusOr<std::string> AnswerEngineQuestion(const Options& options,
+                                                 const TargetRegistry& targets) {
+  if (options.command == Command::kBench) {
+    absl::Status status = ChooseBenchTargets(options.bench, targets).status();
+    if (status.ok()) status = CheckBenchList(options.bench.run.urls);
+    if (!status.ok()) return status;
+  }
+  switch (NeedOfEngine(options, targets)) {
     case EngineNeed::kRequired:
       return "yes\n";
     case EngineNeed::kOptional:

@@ -9,6 +9,7 @@
 
 #include "common/loopback.h"
 #include "coordinator/cli/manual.h"
+#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/settings.h"
 #include "coordinator/cli/suggest.h"
 
@@ -41,9 +42,9 @@ absl::Status CheckSurplus(const std::vector<std::string>& surplus, const std::st
   if (surplus.empty()) return absl::OkStatus();
   const std::string word = surplus[0].substr(0, surplus[0].find('='));
   if (!word.starts_with('-')) {
-    return Usage(fmt::format("'{}' is not expected after `coordinator {}`", word, command));
+    return Usage(fmt::format("'{}' is not expected after `{}`", word, command));
   }
-  return Usage(fmt::format("unknown option {}{}; `coordinator {} --help` lists them", word,
+  return Usage(fmt::format("unknown option {}{}; `{} --help` lists them", word,
                            DidYouMean(word, OptionNames(settings)), command));
 }
 
@@ -134,7 +135,8 @@ absl::Status CheckContainerOptions(const RunOptions& run) {
 
 absl::Status CheckRun(const RunOptions& run) {
   if (run.target.name.empty()) {
-    return Usage("which target? Name one (or use --target); `coordinator targets` lists them");
+    return Usage(fmt::format("which target? Name one (or use --target); `{} targets` lists them",
+                             ProgramName()));
   }
   if (absl::Status s = CheckContainerOptions(run); !s.ok()) return s;
   return CheckWeb(run);
@@ -237,7 +239,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   Options options;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
-    options.text = ProgramManual();
+    options.text = UnderName(ProgramManual(), ProgramName(env));
     return options;
   }
   const std::string& name = arguments[0];
@@ -247,16 +249,18 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   }
   const auto& names = CommandNames();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return Usage(fmt::format("unknown command '{}'{}; `coordinator --help` lists them", name,
-                             DidYouMean(name, names)));
+    return Usage(fmt::format("unknown command '{}'{}; `{} --help` lists them", name,
+                             DidYouMean(name, names), ProgramName(env)));
   }
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const CommandParts parts = PartsOf(name, options, targets);
   if (WantsHelp(rest)) {
-    options.text = name == "run" ? RunManual(parts.settings) : CommandManual(name, parts.settings);
+    options.text =
+        UnderName(name == "run" ? RunManual(parts.settings) : CommandManual(name, parts.settings),
+                  ProgramName(env));
     return options;
   }
-  const auto given = Split(rest, name, parts.settings, parts.word);
+  const auto given = Split(rest, ProgramName(env) + " " + name, parts.settings, parts.word);
   if (!given.ok()) return given.status();
   if (absl::Status s = Apply(*given, env, parts.settings); !s.ok()) return s;
   if (const auto word = parts.word ? given->find(parts.word->option) : given->end();

@@ -138,7 +138,8 @@ absl::Status CheckWeb(const RunOptions& run);
 
 // Understands the command line (without the program's name) and the environment. An option wins
 // over its environment variable, that over the default. InvalidArgument is a usage error: one line
-// that names what is wrong, where it came from, and what was probably meant. Pure.
+// that names what is wrong, where it came from, and what was probably meant. Pure, but for
+// ProgramName() in what it says.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const Environment& env, const TargetRegistry& targets);
 

@@ -36,8 +36,9 @@ absl::StatusOr<TargetPlan> PackTarget(const RunOptions& options) {
   const auto arguments =
       ChooseArguments(DeclaredArguments(*text), *images, options.build_arguments);
   if (!arguments.ok()) return arguments.status();
-  if (absl::Status s = CheckBaseImages(RegistryImages(*text), *images, *arguments); !s.ok())
-    return s;
+  absl::Status based =
+      CheckBaseImages(RegistryImages(*text), *images, *arguments, options.base_images);
+  if (!based.ok()) return based;
   auto packed = PackFolder(options.target);
   if (!packed.ok()) return packed.status();
   plan.spec.set_context_sha256(packed->sha256);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/busy_words.h"
+#include "coordinator/cli/program_name.h"
 #include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
@@ -46,7 +47,7 @@ std::string CancelCommand(const std::vector<AgentEndpoint>& agents,
   for (const AgentEndpoint& agent : agents) {
     list += (list.empty() ? "" : ",") + EndpointText(agent);
   }
-  std::string command = "coordinator cancel --agents " + ShellWord(list);
+  std::string command = ProgramName() + " cancel --agents " + ShellWord(list);
   if (!credentials.empty()) command += " --credentials " + ShellWord(credentials);
   return command;
 }
@@ -60,11 +61,11 @@ std::vector<std::string> HowToFree(const std::vector<BusyAgent>& busy,
                                       busy.size() == 1 ? "that agent is" : "those agents are",
                                       CancelCommand(agents, credentials));
   if (run.empty()) {
-    return {end,
-            "To go on with one of those runs, if its coordinator is gone: coordinator resume RUN"};
+    return {end, "To go on with one of those runs, if its coordinator is gone: " + ProgramName() +
+                     " resume RUN"};
   }
-  return {end, "To go on with that run instead, if its coordinator is gone: coordinator resume " +
-                   ShellWord(run)};
+  return {end, "To go on with that run instead, if its coordinator is gone: " + ProgramName() +
+                   " resume " + ShellWord(run)};
 }
 
 std::string LeftBusyInWords(const std::vector<AgentEndpoint>& agents,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/files.h"
+#include "coordinator/cli/program_name.h"
 #include "coordinator/ui/text.h"
 
 namespace fetchbench::coordinator {
@@ -70,7 +71,7 @@ std::string FolderOfRun(const std::string& run, const std::string& out) {
 
 std::string ResumeCommand(const std::string& folder, const std::string& run_id) {
   const std::string run = folder == "out/" + run_id ? run_id : folder;
-  return "coordinator resume " + ShellWord(run);
+  return ProgramName() + " resume " + ShellWord(run);
 }
 
 bool CanGoOn(const ResumeState& state) { return state.list_loaded || state.options.urls != "-"; }

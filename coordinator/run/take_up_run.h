@@ -23,7 +23,7 @@ struct TakenUpRun {
 // The folder that `run` means: a folder, or the id of a run below `out`; empty: OUT/latest.
 std::string FolderOfRun(const std::string& run, const std::string& out);
 
-// What a person types to go on with the run in `folder`: `coordinator resume ...`. Pure.
+// What a person types to go on with the run in `folder`: `coordinator resume ...`.
 std::string ResumeCommand(const std::string& folder, const std::string& run_id);
 
 // Whether what such a run leaves is enough to go on with it: its list, or the file to read it from.

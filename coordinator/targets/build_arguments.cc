@@ -102,17 +102,19 @@ std::vector<std::string> RegistryImages(std::string_view dockerfile) {
 }
 
 absl::Status CheckBaseImages(const std::vector<std::string>& registry_images,
-                             const BuildArguments& base_images, const BuildArguments& chosen) {
+                             const BuildArguments& base_images, const BuildArguments& chosen,
+                             const std::string& file) {
   if (base_images.empty()) return absl::OkStatus();
   std::vector<std::string> missing;
   for (const std::string& name : registry_images) {
     if (!chosen.contains(name)) missing.push_back(name);
   }
   if (missing.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("no base image here for {}: bin/base-images makes them where there is one; give "
-                  "another with --build-arg",
-                  fmt::join(missing, ", ")));
+  return absl::NotFoundError(fmt::format(
+      "there is no base image on this host for {}: {} names none, and `bin/base-images --list` "
+      "tells which ones it can make. Name images that the Docker Engine has, in that file or with "
+      "--build-arg NAME=IMAGE for each",
+      fmt::join(missing, ", "), file));
 }
 
 absl::StatusOr<BuildArguments> ChooseArguments(const std::vector<std::string>& declared,

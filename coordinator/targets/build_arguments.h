@@ -29,10 +29,12 @@ std::vector<std::string> DeclaredArguments(std::string_view dockerfile);
 // ARG lines NAME_IMAGE=REFERENCE, but for `scratch`, which is no image. Pure.
 std::vector<std::string> RegistryImages(std::string_view dockerfile);
 
-// FailedPrecondition names the images that `base_images` lacks. A host that has such a file reaches
-// no registry, and waiting for one would be all that comes of trying. Pure.
+// NotFound names the images that `base_images`, of the file `file`, lacks, and says how to name
+// them. A host that has such a file reaches no registry, and waiting for one would be all that
+// comes of trying. Pure.
 absl::Status CheckBaseImages(const std::vector<std::string>& registry_images,
-                             const BuildArguments& base_images, const BuildArguments& chosen);
+                             const BuildArguments& base_images, const BuildArguments& chosen,
+                             const std::string& file);
 
 // What the build gets: of the base images those that are declared, then what was given.
 // InvalidArgument: one was given that the Dockerfile does not declare. Pure.

@@ -60,12 +60,14 @@ TEST(BuildArgumentsTest, BaseImagesThatAHostWithoutARegistryLacksAreNamed) {
   const auto wanted = RegistryImages(
       "ARG A_IMAGE=a:1\narg B_IMAGE=b:1\nARG RUNTIME_IMAGE=scratch\nARG VERSION=1\nARG C_IMAGE\n");
   EXPECT_THAT(wanted, ElementsAre("A_IMAGE", "B_IMAGE"));
-  EXPECT_TRUE(CheckBaseImages(wanted, {}, {}).ok()) << "a host with a registry";
+  EXPECT_TRUE(CheckBaseImages(wanted, {}, {}, "f").ok()) << "a host with a registry";
   const BuildArguments made{{"A_IMAGE", "x"}};
-  const absl::Status lacking = CheckBaseImages(wanted, made, made);
-  EXPECT_EQ(lacking.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(lacking.message()), testing::HasSubstr("B_IMAGE"));
-  EXPECT_TRUE(CheckBaseImages(wanted, made, {{"A_IMAGE", "x"}, {"B_IMAGE", "y"}}).ok());
+  const absl::Status lacking = CheckBaseImages(wanted, made, made, "bases.json");
+  EXPECT_EQ(lacking.code(), absl::StatusCode::kNotFound) << "wrong configuration: exit code 2";
+  EXPECT_THAT(std::string(lacking.message()),
+              testing::AllOf(HasSubstr("for B_IMAGE: bases.json names none"),
+                             HasSubstr("--build-arg NAME=IMAGE")));
+  EXPECT_TRUE(CheckBaseImages(wanted, made, {{"A_IMAGE", "x"}, {"B_IMAGE", "y"}}, "f").ok());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/suggest.h"
 
 namespace fetchbench::coordinator {
@@ -274,6 +275,23 @@ TEST(OptionsTest, PrintsManualsAndVersion) {
   }
   EXPECT_THAT(Parse({})->text, HasSubstr("import-urls"));
   EXPECT_THAT(Parse({"--version"})->text, HasSubstr("fetchbench "));
+}
+
+TEST(OptionsTest, AdviceNamesTheProgramAsItWasCalled) {
+  EXPECT_THAT(ErrorOf({"run", "--nonsense"}), HasSubstr("`coordinator run --help`"));
+  const auto said = [](const std::vector<std::string>& arguments) {
+    const auto options = Parse(arguments, {{"FETCHBENCH_PROGRAM_NAME", "bin/coordinator"}});
+    return options.ok() ? options->text : std::string(options.status().message());
+  };
+  EXPECT_THAT(said({"run", "--nonsense"}), HasSubstr("`bin/coordinator run --help`"));
+  EXPECT_THAT(said({"nonsense"}), HasSubstr("`bin/coordinator --help`"));
+  EXPECT_THAT(said({"run", "--help"}), HasSubstr("\n  bin/coordinator run TARGET "));
+  EXPECT_THAT(said({"run", "--help"}), HasSubstr("what `bin/coordinator resume` needs"));
+  EXPECT_THAT(said({"resume", "--help"}), HasSubstr("whose coordinator was killed"));
+  const Environment blank = [](std::string_view) {
+    return std::optional<std::string>("my copy/c");
+  };
+  EXPECT_EQ(ProgramName(blank), "'my copy/c'");
 }
 
 TEST(OptionsTest, ManualKeepsTo80Columns) {

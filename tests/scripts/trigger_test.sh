@@ -46,6 +46,28 @@ test_it_runs_in_the_background_and_can_be_asked_at_once() {
   expect_contains table 'bench --progress plain native --rounds 1' "$(<out/results.txt)"
 }
 
+test_what_is_wrong_is_said_before_anything_is_started_or_moved() {
+  stand_in
+  # shellcheck disable=SC2016 # for the stand-in
+  sed -i '2s/.*/[[ $1 != needs-engine ]] || { echo "$*: wrong" >\&2; exit 2; }/' stand-ins/fetchbench-coordinator
+  mkdir out
+  ln -s before.txt out/results.txt
+  local status=0
+  trigger native --stauts >stdout 2>stderr || status=$?
+  expect_equal status 2 "$status"
+  expect_contains 'what was asked' 'bench --progress plain native --stauts: wrong' "$(<stderr)"
+  expect_equal 'standard output' '' "$(<stdout)"
+  expect_equal 'the folder of results' 'results.txt before.txt' "$(ls out) $(readlink out/results.txt)"
+}
+
+test_another_way_of_progress_is_taken_for_the_usual_one() {
+  stand_in
+  touch go
+  trigger native --progress none >stdout
+  wait_for 'its end' says 'not running'
+  expect_equal arguments 'bench native --progress none' "$(<out/results.txt)"
+}
+
 test_one_runs_at_a_time_also_when_two_are_triggered_at_once() {
   stand_in
   local started=0 job jobs=()
