@@ -146,6 +146,20 @@ TEST_F(RefusalTest, ADamagedListIsNamedWithWhatToDo) {
   ExpectResumeCompletes(5000);
 }
 
+// Else its URL would be asked of another host.
+TEST_F(RefusalTest, AListWithOneBitFlippedInAUrlIsNamedWithWhatToDo) {
+  std::string flipped = folder_.Read(Latest("urls.spool"));
+  const size_t at = flipped.find("http://h4500.example/");
+  ASSERT_NE(at, std::string::npos);
+  flipped[at + 7] ^= 1;  // i4500.example
+  folder_.Write(Latest("urls.spool"), flipped);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(), AllOf(HasSubstr("urls.spool: the file is damaged (at byte "),
+                                      HasSubstr("begin a new run"), HasSubstr("records.db"),
+                                      Not(HasSubstr("To go on"))));
+}
+
 TEST_F(RefusalTest, AnotherWebIsRefused) {
   Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
   const auto resumed = Resume();
