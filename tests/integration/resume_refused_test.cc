@@ -160,6 +160,19 @@ TEST_F(RefusalTest, AListWithOneBitFlippedInAUrlIsNamedWithWhatToDo) {
                                       Not(HasSubstr("To go on"))));
 }
 
+// It is of no use to sum up what no fetch can have come to.
+TEST_F(RefusalTest, ARecordThatNoFetchMakesIsNamedWithWhatToDo) {
+  const std::string row = Ask("SELECT min(idx) FROM record WHERE outcome = 1");
+  SQLite::Database db(folder_.File(Latest("records.db")), SQLite::OPEN_READWRITE);
+  db.exec("UPDATE record SET outcome = 99 WHERE idx = " + row);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(),
+              AllOf(HasSubstr("records.db: the file is damaged (index " + row + ": outcome is 99)"),
+                    HasSubstr("begin a new run"), HasSubstr("records.db .recover"),
+                    Not(HasSubstr("To go on"))));
+}
+
 TEST_F(RefusalTest, AnotherWebIsRefused) {
   Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
   const auto resumed = Resume();
