@@ -13,14 +13,14 @@ namespace fetchbench {
 // and many times when it is unpacked.
 inline constexpr int kMaxBatchRecords = 16'384;
 inline constexpr size_t kMaxBatchTextBytes = 32 << 20;
-inline constexpr int64_t kStartLimitUs = int64_t{1} << 59;  // beyond the year 9999
 
 // Packs records into columns (see record.proto). A batch of 1,000 costs below 64 bytes a record
 // beside its texts.
 v1::RecordBatch EncodeRecords(absl::Span<const Record> records);
 
-// Unpacks and checks a batch from a peer that is not trusted: column lengths, references, outcome
-// values and ranges. InvalidArgument names the first column that is wrong.
+// Unpacks and checks a batch from a peer that is not trusted: column lengths, references, and the
+// numbers by record_numbers.h. InvalidArgument names the first column that is wrong, or the first
+// record and its number.
 absl::StatusOr<std::vector<Record>> DecodeRecords(const v1::RecordBatch& batch);
 
 }  // namespace fetchbench

@@ -6,13 +6,18 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <system_error>
+
+#include "coordinator/input/crc32c.h"
 
 namespace fetchbench::coordinator {
 namespace {
 
-constexpr std::string_view kFileMagic = "fetchbench-spool1";
+constexpr std::string_view kFileMagic = "fetchbench-spool2";
+// Which had no checksums.
+constexpr std::string_view kFileMagicOfForm1 = "fetchbench-spool1";
 constexpr uint32_t kChunkMagic = 0x4b4e4843;  // "CHNK"
 constexpr size_t kWriteBytes = size_t{1} << 20;
 // What one chunk can need at most: the bound it is written at plus one URL, and as much again for
@@ -25,8 +30,16 @@ struct ChunkHeader {
   uint32_t count;
   uint32_t payload_bytes;
   uint64_t previous;  // offset of the chunk before it of this partition; 0: none
+  uint32_t payload_checksum;
+  uint32_t checksum;  // of what stands before it
 };
-static_assert(sizeof(ChunkHeader) == 24);
+static_assert(sizeof(ChunkHeader) == 32);
+
+uint32_t ChecksumOf(const ChunkHeader& header) {
+  std::array<char, offsetof(ChunkHeader, checksum)> raw{};
+  std::memcpy(raw.data(), &header, raw.size());
+  return Crc32c({raw.data(), raw.size()});
+}
 
 absl::Status IoError(std::string_view what, const std::string& path) {
   return absl::UnavailableError(
@@ -52,6 +65,16 @@ bool ReadVarint(std::string_view& in, uint64_t& value) {
   return false;
 }
 
+using RawHeader = std::array<char, sizeof(ChunkHeader)>;
+
+// False: this is no sound header of a chunk at `offset`.
+bool DecodeHeader(const RawHeader& raw, uint64_t offset, ChunkHeader& header) {
+  std::memcpy(&header, raw.data(), sizeof(header));
+  return header.magic == kChunkMagic && header.checksum == ChecksumOf(header) &&
+         header.partition < kPartitions && header.payload_bytes <= kMaxPayloadBytes &&
+         header.previous < offset;
+}
+
 void EncodeChunk(const UrlChunk& chunk, uint64_t previous, std::string& out) {
   const size_t start = out.size();
   out.append(sizeof(ChunkHeader), '\0');
@@ -62,9 +85,15 @@ void EncodeChunk(const UrlChunk& chunk, uint64_t previous, std::string& out) {
     AppendVarint(out, chunk.Url(i).size());
   }
   out.append(chunk.text);
-  const ChunkHeader header{kChunkMagic, chunk.partition, static_cast<uint32_t>(chunk.size()),
-                           static_cast<uint32_t>(out.size() - start - sizeof(ChunkHeader)),
-                           previous};
+  const std::string_view payload = std::string_view(out).substr(start + sizeof(ChunkHeader));
+  ChunkHeader header{.magic = kChunkMagic,
+                     .partition = chunk.partition,
+                     .count = static_cast<uint32_t>(chunk.size()),
+                     .payload_bytes = static_cast<uint32_t>(payload.size()),
+                     .previous = previous,
+                     .payload_checksum = Crc32c(payload),
+                     .checksum = 0};
+  header.checksum = ChecksumOf(header);
   std::memcpy(out.data() + start, &header, sizeof(header));
 }
 
@@ -196,18 +225,15 @@ absl::Status UrlSpool::ReadAt(uint64_t offset, char* to, size_t size) const {
 absl::StatusOr<std::shared_ptr<UrlChunk>> UrlSpool::ReadChunk(uint64_t offset, uint64_t& previous,
                                                               uint64_t& end) const {
   ChunkHeader header{};
-  std::array<char, sizeof(ChunkHeader)> raw{};
+  RawHeader raw{};
   if (absl::Status s = ReadAt(offset, raw.data(), raw.size()); !s.ok()) return s;
-  std::memcpy(&header, raw.data(), sizeof(header));
   const auto damaged = [&] { return Damaged(fmt::format("at byte {}", offset)); };
-  if (header.magic != kChunkMagic || header.partition >= kPartitions ||
-      header.payload_bytes > kMaxPayloadBytes || header.previous >= offset) {
-    return damaged();
-  }
+  if (!DecodeHeader(raw, offset, header)) return damaged();
   std::string payload(header.payload_bytes, '\0');
   if (absl::Status s = ReadAt(offset + sizeof(header), payload.data(), payload.size()); !s.ok()) {
     return s;
   }
+  if (Crc32c(payload) != header.payload_checksum) return damaged();
   auto chunk = std::make_shared<UrlChunk>();
   if (!DecodeChunk(header, payload, *chunk)) return damaged();
   previous = header.previous;
@@ -247,6 +273,12 @@ absl::Status UrlSpool::VisitAll(const Visitor& visit) const {
 absl::Status UrlSpool::ScanChunks() {
   std::string magic(kFileMagic.size(), '\0');
   if (absl::Status s = ReadAt(0, magic.data(), magic.size()); !s.ok()) return s;
+  if (magic == kFileMagicOfForm1) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: another build wrote it, in form 1, this is form 2: go on with the build "
+                    "that it was begun with, or begin a new run",
+                    path_));
+  }
   if (magic != kFileMagic) {
     return Damaged("it is no list of a run");
   }
@@ -254,12 +286,11 @@ absl::Status UrlSpool::ScanChunks() {
   uint64_t offset = magic.size();
   while (offset < static_cast<uint64_t>(size)) {
     ChunkHeader header{};
-    std::array<char, sizeof(ChunkHeader)> raw{};
+    RawHeader raw{};
     if (absl::Status s = ReadAt(offset, raw.data(), raw.size()); !s.ok()) return s;
-    std::memcpy(&header, raw.data(), sizeof(header));
+    const bool sound = DecodeHeader(raw, offset, header);
     const uint64_t end = offset + sizeof(header) + header.payload_bytes;
-    if (header.magic != kChunkMagic || header.partition >= kPartitions ||
-        end > static_cast<uint64_t>(size)) {
+    if (!sound || end > static_cast<uint64_t>(size)) {
       return Damaged(fmt::format("at byte {}, or it is cut off", offset));
     }
     last_chunk_[header.partition] = offset;

@@ -28,11 +28,16 @@ uint32_t PartitionOf(std::string_view lower_case_host);
 // and chunks; a chunk tells where the chunk before it of the same partition starts, so memory holds
 // one offset and one count a partition, and chunks of a partition come back last first. A later run
 // of the program can Open the file to go on.
+//
+// Each chunk has a checksum of its header and one of its URLs: whoever reads a chunk learns that it
+// is damaged, and no URL is asked of another host than the list named.
 class UrlSpool {
  public:
   // Creates (or empties) the file. Errors name the path.
   static absl::StatusOr<std::unique_ptr<UrlSpool>> Create(const std::string& path);
-  // Opens a finished file and counts what each partition holds. DataLoss when it was cut off.
+  // Opens a finished file and counts what each partition holds, by the headers of its chunks.
+  // DataLoss: it was cut off, or one of these is damaged. FailedPrecondition: another build wrote
+  // it, in another form.
   static absl::StatusOr<std::unique_ptr<UrlSpool>> Open(const std::string& path);
   ~UrlSpool();
   UrlSpool(const UrlSpool&) = delete;
@@ -43,7 +48,7 @@ class UrlSpool {
   absl::Status Finish();
 
   // Calls `visit` for every URL of the file, chunk by chunk in the order of writing, whatever Take
-  // has returned. Of a finished file.
+  // has returned. Of a finished file. DataLoss: a chunk is damaged; those before it were visited.
   using Visitor = std::function<void(uint32_t partition, uint64_t index, std::string_view url)>;
   absl::Status VisitAll(const Visitor& visit) const;
 
@@ -52,7 +57,7 @@ class UrlSpool {
 
   // URLs of each partition that Take has not returned yet.
   const std::vector<uint64_t>& remaining() const { return remaining_; }
-  // The next chunk of a partition; null when it has none left.
+  // The next chunk of a partition; null when it has none left. DataLoss: it is damaged.
   absl::StatusOr<std::shared_ptr<const UrlChunk>> Take(uint32_t partition);
 
  private:

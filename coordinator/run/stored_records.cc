@@ -5,6 +5,9 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+
+#include "common/record_numbers.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -12,9 +15,36 @@ namespace {
 // More agents than any fleet has: a damaged file must not make us reserve memory.
 constexpr int kMaxAgents = 100'000;
 
-constexpr const char* kSelect =
-    "SELECT idx, outcome, coalesce(status, 0), start_us, duration_us, body_bytes, wire_bytes, "
-    "redirects, agent FROM record";
+// The numbers of a record, as its columns are called in the file too.
+struct NumberColumn {
+  const char* name;
+  int64_t ToldNumbers::*number;
+  bool may_be_null;  // which says that it was not told
+};
+constexpr std::array<NumberColumn, 11> kNumbers{
+    {{"outcome", &ToldNumbers::outcome, false},
+     {"status", &ToldNumbers::status, true},
+     {"start_us", &ToldNumbers::start_us, false},
+     {"duration_us", &ToldNumbers::duration_us, false},
+     {"dns_us", &ToldNumbers::dns_us, true},
+     {"connect_us", &ToldNumbers::connect_us, true},
+     {"tls_us", &ToldNumbers::tls_us, true},
+     {"first_byte_us", &ToldNumbers::first_byte_us, true},
+     {"body_bytes", &ToldNumbers::body_bytes, false},
+     {"wire_bytes", &ToldNumbers::wire_bytes, true},
+     {"redirects", &ToldNumbers::redirects, true}}};
+
+// Columns of what is selected; from kFirstNumber on those of kNumbers.
+constexpr int kRow = 0;
+constexpr int kIndex = 1;
+constexpr int kAgent = 2;
+constexpr int kFirstNumber = 3;
+
+std::string Select() {
+  std::string columns = "rowid, idx, agent";
+  for (const NumberColumn& column : kNumbers) columns += fmt::format(", {}", column.name);
+  return "SELECT " + columns + " FROM record";
+}
 
 absl::Status Damaged(const std::string& path, std::string_view how) {
   return absl::DataLossError(
@@ -34,8 +64,46 @@ bool MeansDamage(const SQLite::Exception& e) {
          e.getErrorCode() == SQLITE_ERROR;
 }
 
-int64_t ToldOrNot(const SQLite::Column& column) {
-  return column.isNull() ? int64_t{kNotTold} : column.getInt64();
+std::string IsOdd(std::string_view column, const SQLite::Column& cell) {
+  if (!cell.isInteger()) return fmt::format("{} is no whole number", column);
+  return fmt::format("{} is {}", column, cell.getInt64());
+}
+
+// What is wrong with the numbers of a row, in words; empty: nothing.
+std::string ReadNumbers(SQLite::Statement& row, Record& record) {
+  ToldNumbers told;
+  int at = kFirstNumber;
+  for (const NumberColumn& column : kNumbers) {
+    const SQLite::Column cell = row.getColumn(at++);
+    if (!cell.isInteger()) {
+      if (column.may_be_null && cell.isNull()) continue;
+      return IsOdd(column.name, cell);
+    }
+    told.*column.number = cell.getInt64();
+    // No number says "not told" here.
+    if (column.may_be_null && told.*column.number < 0) return IsOdd(column.name, cell);
+  }
+  const std::string_view wrong = TakeNumbers(told, record);
+  for (const NumberColumn& column : kNumbers) {
+    if (wrong == column.name) return fmt::format("{} is {}", wrong, told.*column.number);
+  }
+  return {};
+}
+
+// As ReadNumbers. `agent`: -1 is this program.
+std::string ReadAgent(SQLite::Statement& row, int& agent) {
+  const SQLite::Column cell = row.getColumn(kAgent);
+  const int64_t told = cell.getInt64();
+  if (!cell.isInteger() || told < -1 || told >= kMaxAgents) return IsOdd("agent", cell);
+  agent = static_cast<int>(told);
+  return {};
+}
+
+void CountFor(int agent, std::vector<uint64_t>& by_agent) {
+  if (agent < 0) return;
+  const auto number = static_cast<size_t>(agent);
+  if (by_agent.size() <= number) by_agent.resize(number + 1);
+  ++by_agent[number];
 }
 
 uint64_t TakeOutCutShort(SQLite::Database& db) {
@@ -50,28 +118,26 @@ uint64_t TakeOutCutShort(SQLite::Database& db) {
 }
 
 absl::Status ReadAll(SQLite::Database& db, const std::string& path, StoredRecords& stored) {
-  SQLite::Statement rows(db, kSelect);
+  SQLite::Statement rows(db, Select());
   while (rows.executeStep()) {
+    const SQLite::Column index = rows.getColumn(kIndex);
+    if (!index.isInteger()) {
+      return Damaged(
+          path, fmt::format("row {}: {}", rows.getColumn(kRow).getInt64(), IsOdd("idx", index)));
+    }
     Record record;
-    record.index = static_cast<uint64_t>(rows.getColumn(0).getInt64());
-    record.outcome = static_cast<Outcome>(rows.getColumn(1).getInt());
-    record.status = rows.getColumn(2).getInt();
-    record.start_us = rows.getColumn(3).getInt64();
-    record.duration_us = rows.getColumn(4).getInt64();
-    record.body_bytes = rows.getColumn(5).getInt64();
-    record.wire_bytes = ToldOrNot(rows.getColumn(6));
-    record.redirects = static_cast<int>(ToldOrNot(rows.getColumn(7)));
+    record.index = static_cast<uint64_t>(index.getInt64());
+    int agent = -1;
+    std::string odd = ReadNumbers(rows, record);
+    if (odd.empty()) odd = ReadAgent(rows, agent);
+    if (!odd.empty()) return Damaged(path, fmt::format("index {}: {}", record.index, odd));
     if (!stored.recorded.Add(record.index)) {
       return Damaged(path, fmt::format("index {} has two records, or is none of the run's {}",
                                        record.index, stored.recorded.size()));
     }
     stored.aggregator.Add(record);
     stored.last_end_us = std::max(stored.last_end_us, record.start_us + record.duration_us);
-    const int agent = rows.getColumn(8).getInt();
-    if (agent < 0 || agent >= kMaxAgents) continue;
-    const auto number = static_cast<size_t>(agent);
-    if (stored.by_agent.size() <= number) stored.by_agent.resize(number + 1);
-    ++stored.by_agent[number];
+    CountFor(agent, stored.by_agent);
   }
   return absl::OkStatus();
 }
@@ -84,7 +150,8 @@ absl::StatusOr<StoredRecords> TakeUpRecords(const std::string& path, uint64_t to
   stored.recorded = IndexSet(total);
   stored.aggregator = Aggregator(timeout_us, pauses);
   try {
-    SQLite::Database db(path, SQLite::OPEN_READWRITE);
+    // One thread uses it: SQLite's own locks, two a value, would be a good part of the cost.
+    SQLite::Database db(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX);
     stored.cut_short = TakeOutCutShort(db);
     if (absl::Status s = ReadAll(db, path, stored); !s.ok()) return s;
   } catch (const SQLite::Exception& e) {

@@ -25,8 +25,9 @@ struct StoredRecords {
 // Records of fetches that were cut short by our side (cancelled, client_crashed) are taken out:
 // their URLs get another turn. The unique index is dropped; the end of the run builds it anew.
 //
-// DataLoss: two records of one index, or one beyond `total`. Unavailable: SQLite cannot open, read
-// or write it, a full disk for example.
+// DataLoss: two records of one index, one beyond `total`, or one with a number that no agent could
+// hand in (common/record_numbers.h); the error names its index and the column. Unavailable: SQLite
+// cannot open, read or write it, a full disk for example.
 absl::StatusOr<StoredRecords> TakeUpRecords(const std::string& path, uint64_t total,
                                             int64_t timeout_us, const Pauses& pauses);
 

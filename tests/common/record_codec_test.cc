@@ -6,9 +6,12 @@
 #include <limits>
 #include <random>
 
+#include "common/record_numbers.h"
+
 namespace fetchbench {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::vector<Record> Typical(size_t n) {
@@ -71,7 +74,7 @@ TEST(RecordCodecTest, HostileBatchesAreRefused) {
   huge.set_index_delta(1, std::numeric_limits<int64_t>::min());
   EXPECT_TRUE(DecodeRecords(huge).ok());  // whether it was lent is for another to say
   huge.set_start_delta_us(1, std::numeric_limits<int64_t>::max());
-  EXPECT_THAT(DecodeRecords(huge).status().message(), HasSubstr("start_delta_us"));
+  EXPECT_THAT(DecodeRecords(huge).status().message(), HasSubstr("start_us is out of range"));
   v1::RecordBatch no_code = batch;
   no_code.set_outcome(0, v1::OUTCOME_STATUS);
   no_code.set_status(0, 0);
@@ -90,16 +93,38 @@ TEST(RecordCodecTest, BatchesThatAreLargeWhenUnpackedAreRefused) {
 }
 
 TEST(RecordCodecTest, FiguresOutOfRangeAreRefusedAndNamed) {
-  const v1::RecordBatch batch = EncodeRecords(Typical(3));
-  v1::RecordBatch redirects = batch;
-  redirects.set_redirects_plus1(1, uint32_t{1} << 31);
-  EXPECT_THAT(DecodeRecords(redirects).status().message(), HasSubstr("redirects_plus1"));
-  v1::RecordBatch dns = batch;
-  dns.set_dns_us_plus1(1, std::numeric_limits<uint64_t>::max());
-  EXPECT_THAT(DecodeRecords(dns).status().message(), HasSubstr("dns_us_plus1"));
-  v1::RecordBatch wire = batch;
-  wire.set_wire_bytes_plus1(1, uint64_t{1} << 60);
-  EXPECT_THAT(DecodeRecords(wire).status().message(), HasSubstr("wire_bytes_plus1"));
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr auto kLimit = static_cast<uint64_t>(kFigureLimit);
+  const auto complaint = [](const auto& spoil) {
+    v1::RecordBatch batch = EncodeRecords(Typical(3));
+    spoil(batch);
+    return std::string(DecodeRecords(batch).status().message());
+  };
+  const auto names = [](const std::string& figure) {
+    return AllOf(HasSubstr("record 1"), HasSubstr(figure + " is out of range"));
+  };
+  // 257: what fits in a byte of it is an outcome.
+  EXPECT_THAT(complaint([](auto& b) { b.set_outcome(1, static_cast<v1::Outcome>(257)); }),
+              names("outcome"));
+  EXPECT_THAT(complaint([](auto& b) { b.set_status(1, 1000); }), names("status"));
+  EXPECT_THAT(complaint([](auto& b) { b.set_status(1, uint32_t{1} << 31); }), names("status"));
+  EXPECT_THAT(complaint([](auto& b) { b.set_start_delta_us(1, kStartLimitUs); }),
+              names("start_us"));
+  for (const uint64_t odd : {kLimit, uint64_t{1} << 63, kMost}) {
+    EXPECT_THAT(complaint([&](auto& b) { b.set_duration_us(1, odd); }), names("duration_us"));
+    EXPECT_THAT(complaint([&](auto& b) { b.set_body_bytes(1, odd); }), names("body_bytes"));
+  }
+  for (const uint64_t odd : {kLimit + 1, uint64_t{1} << 63, kMost}) {
+    EXPECT_THAT(complaint([&](auto& b) { b.set_dns_us_plus1(1, odd); }), names("dns_us"));
+    EXPECT_THAT(complaint([&](auto& b) { b.set_connect_us_plus1(1, odd); }), names("connect_us"));
+    EXPECT_THAT(complaint([&](auto& b) { b.set_tls_us_plus1(1, odd); }), names("tls_us"));
+    EXPECT_THAT(complaint([&](auto& b) { b.set_first_byte_us_plus1(1, odd); }),
+                names("first_byte_us"));
+    EXPECT_THAT(complaint([&](auto& b) { b.set_wire_bytes_plus1(1, odd); }), names("wire_bytes"));
+  }
+  for (const uint32_t odd : {uint32_t{kRedirectsLimit} + 1, uint32_t{1} << 31, ~uint32_t{0}}) {
+    EXPECT_THAT(complaint([&](auto& b) { b.set_redirects_plus1(1, odd); }), names("redirects"));
+  }
 }
 
 }  // namespace

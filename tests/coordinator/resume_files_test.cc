@@ -1,6 +1,7 @@
 // What going on with a run reads back from its folder: store, spool and lock.
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -130,6 +131,61 @@ TEST_F(StoredRecordsTest, DamageIsToldFromWhatPasses) {
   other.exec("BEGIN EXCLUSIVE");
   const absl::Status status = TakeUpRecords(path_, 3, 0, Pauses()).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+// A number that no agent may hand in, and the words for it.
+struct OddNumber {
+  std::string column;
+  std::string value;
+  std::string told;  // empty: the value
+};
+
+class OddRecordTest : public StoredRecordsTest, public ::testing::WithParamInterface<OddNumber> {};
+
+TEST_P(OddRecordTest, IsDamageNamedByIndexAndColumn) {
+  const OddNumber& odd = GetParam();
+  Store({Answer(0, kBegin), Answer(7, kBegin)});
+  {
+    SQLite::Database db(path_, SQLite::OPEN_READWRITE);
+    ASSERT_EQ(db.exec("UPDATE record SET " + odd.column + " = " + odd.value + " WHERE idx = 7"), 1);
+  }
+  const absl::Status status = TakeUpRecords(path_, 8, 0, Pauses()).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(StartsWith(path_ + ": the file is damaged (index 7: " + odd.column + " is " +
+                               (odd.told.empty() ? odd.value : odd.told) + ")"),
+                    HasSubstr("begin a new run")));
+}
+
+// Those that are 2^8 or 2^32 and a sound number were taken for it.
+INSTANTIATE_TEST_SUITE_P(
+    OfEachColumn, OddRecordTest,
+    ::testing::Values(
+        OddNumber{"outcome", "0", ""}, OddNumber{"outcome", "24", ""},
+        OddNumber{"outcome", "99", ""}, OddNumber{"outcome", "257", ""},
+        OddNumber{"outcome", "4294967297", ""}, OddNumber{"outcome", "'status'", "no whole number"},
+        OddNumber{"status", "1000", ""}, OddNumber{"status", "-1", ""},
+        OddNumber{"status", "99", ""}, OddNumber{"status", "4294967496", ""},
+        OddNumber{"status", "NULL", "0"}, OddNumber{"start_us", "576460752303423488", ""},
+        OddNumber{"start_us", "-576460752303423488", ""},
+        OddNumber{"start_us", "9223372036854775807", ""},
+        OddNumber{"start_us", "1.5", "no whole number"}, OddNumber{"duration_us", "-1", ""},
+        OddNumber{"duration_us", "9007199254740992", ""}, OddNumber{"dns_us", "-1", ""},
+        OddNumber{"connect_us", "-7", ""}, OddNumber{"tls_us", "9007199254740992", ""},
+        OddNumber{"first_byte_us", "x'00'", "no whole number"}, OddNumber{"body_bytes", "-1", ""},
+        OddNumber{"body_bytes", "9007199254740992", ""}, OddNumber{"wire_bytes", "-2", ""},
+        OddNumber{"wire_bytes", "9007199254740992", ""}, OddNumber{"redirects", "-1", ""},
+        OddNumber{"redirects", "1000000", ""}, OddNumber{"redirects", "4294967297", ""},
+        OddNumber{"agent", "-2", ""}, OddNumber{"agent", "100000", ""},
+        OddNumber{"agent", "4294967296", ""}),
+    [](const auto& test) { return fmt::format("{}{}", test.param.column, test.index); });
+
+TEST_F(StoredRecordsTest, ARecordWithoutAWholeIndexIsDamage) {
+  Store({Answer(0, kBegin), Answer(7, kBegin)});
+  SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("UPDATE record SET idx = 1.5 WHERE idx = 7");
+  const absl::Status status = TakeUpRecords(path_, 8, 0, Pauses()).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(row 2: idx is no whole number)"));
 }
 
 // Commits for as long as it lives, and says on `told` how many records are committed.

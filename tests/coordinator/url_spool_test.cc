@@ -15,6 +15,9 @@ namespace fetchbench::coordinator {
 namespace {
 
 using test::TempFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string HostOf(uint64_t i) { return "h" + std::to_string(i % 5000) + ".example"; }
 std::string UrlOf(uint64_t i) { return "https://" + HostOf(i) + "/" + std::to_string(i); }
@@ -93,6 +96,55 @@ TEST(UrlSpoolTest, RefusesAFileThatIsNoSpool) {
   EXPECT_FALSE(UrlSpool::Open(folder.File("missing")).ok());
   folder.Write("text", std::string(100, 'x'));
   EXPECT_TRUE(absl::IsDataLoss(UrlSpool::Open(folder.File("text")).status()));
+}
+
+// The first thing that is wrong with a file, read in all the ways there are.
+absl::Status Check(const std::string& path, uint64_t urls) {
+  auto spool = UrlSpool::Open(path);
+  if (!spool.ok()) return spool.status();
+  EXPECT_EQ(Sum((*spool)->remaining()), urls) << "what a sound header says";
+  const absl::Status visited = (*spool)->VisitAll([](uint32_t, uint64_t, std::string_view) {});
+  absl::Status taken;
+  for (uint32_t p = 0; p < kPartitions && taken.ok(); ++p) {
+    auto chunk = (*spool)->Take(p);
+    while (chunk.ok() && *chunk != nullptr) chunk = (*spool)->Take(p);
+    taken = chunk.status();
+  }
+  EXPECT_EQ(visited.code(), taken.code());
+  return visited;
+}
+
+TEST(UrlSpoolTest, RefusesAFileWithOneBitFlippedAnywhere) {
+  const TempFolder folder;
+  const std::string path = folder.File("spool");
+  {
+    auto spool = UrlSpool::Create(path);
+    for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE((*spool)->Add(i, UrlOf(i), "one.example").ok());
+    ASSERT_TRUE((*spool)->Add(3, UrlOf(3), "another.example").ok());
+    ASSERT_TRUE((*spool)->Finish().ok());
+  }
+  std::string text = folder.Read("spool");
+  EXPECT_TRUE(Check(path, 4).ok());
+  for (size_t bit = 0; bit < text.size() * 8; ++bit) {
+    const char whole = text[bit / 8];
+    text[bit / 8] = static_cast<char>(whole ^ (1 << (bit % 8)));
+    folder.Write("spool", text);
+    const absl::Status status = Check(path, 4);
+    EXPECT_TRUE(absl::IsDataLoss(status)) << "bit " << bit % 8 << " of byte " << bit / 8;
+    EXPECT_THAT(std::string(status.message()), StartsWith(path));
+    text[bit / 8] = whole;
+  }
+}
+
+// Of a build of before the checksums, which has the same version as this one.
+TEST(UrlSpoolTest, AFileOfTheEarlierFormIsNotCalledDamaged) {
+  const TempFolder folder;
+  folder.Write("spool", "fetchbench-spool1CHNK");
+  const absl::Status status = UrlSpool::Open(folder.File("spool")).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(folder.File("spool")), HasSubstr("form 1, this is form 2"),
+                    HasSubstr("go on with the build that it was begun with")));
 }
 
 TEST(UrlSpoolTest, HoldsLongUrlsInBoundedChunks) {

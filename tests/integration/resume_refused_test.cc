@@ -146,6 +146,33 @@ TEST_F(RefusalTest, ADamagedListIsNamedWithWhatToDo) {
   ExpectResumeCompletes(5000);
 }
 
+// Else its URL would be asked of another host.
+TEST_F(RefusalTest, AListWithOneBitFlippedInAUrlIsNamedWithWhatToDo) {
+  std::string flipped = folder_.Read(Latest("urls.spool"));
+  const size_t at = flipped.find("http://h4500.example/");
+  ASSERT_NE(at, std::string::npos);
+  flipped[at + 7] ^= 1;  // i4500.example
+  folder_.Write(Latest("urls.spool"), flipped);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(), AllOf(HasSubstr("urls.spool: the file is damaged (at byte "),
+                                      HasSubstr("begin a new run"), HasSubstr("records.db"),
+                                      Not(HasSubstr("To go on"))));
+}
+
+// It is of no use to sum up what no fetch can have come to.
+TEST_F(RefusalTest, ARecordThatNoFetchMakesIsNamedWithWhatToDo) {
+  const std::string row = Ask("SELECT min(idx) FROM record WHERE outcome = 1");
+  SQLite::Database db(folder_.File(Latest("records.db")), SQLite::OPEN_READWRITE);
+  db.exec("UPDATE record SET outcome = 99 WHERE idx = " + row);
+  const auto resumed = Resume();
+  EXPECT_EQ(exit_, 1) << resumed->error();
+  EXPECT_THAT(resumed->error(),
+              AllOf(HasSubstr("records.db: the file is damaged (index " + row + ": outcome is 99)"),
+                    HasSubstr("begin a new run"), HasSubstr("records.db .recover"),
+                    Not(HasSubstr("To go on"))));
+}
+
 TEST_F(RefusalTest, AnotherWebIsRefused) {
   Replace("\"profile_sha256\":\"", "\"profile_sha256\":\"0");
   const auto resumed = Resume();
