@@ -36,7 +36,7 @@ fb_packages() {
         printf '%s\n' g++ cmake ninja-build ccache pkg-config ca-certificates \
           libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev \
           "libboost$boost-dev" "libboost-url$boost-dev" "libboost-json$boost-dev" \
-          libssl-dev libc-ares-dev libidn2-dev libsqlite3-dev libsqlitecpp-dev \
+          libssl-dev libc-ares-dev libidn2-dev zlib1g-dev libsqlite3-dev libsqlitecpp-dev \
           libcli11-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libgtest-dev libgmock-dev
         ;;
       test) printf '%s\n' curl iproute2 iptables jq libfaketime nftables openssl python3 sqlite3 tmux unzip zip ;;

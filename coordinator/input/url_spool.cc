@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <system_error>
-
-#include "coordinator/input/crc32c.h"
 
 namespace fetchbench::coordinator {
 namespace {
@@ -35,10 +34,16 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 32);
 
+// The CRC-32 of RFC 1952.
+uint32_t Checksum(std::string_view bytes) {
+  return static_cast<uint32_t>(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
 uint32_t ChecksumOf(const ChunkHeader& header) {
   std::array<char, offsetof(ChunkHeader, checksum)> raw{};
   std::memcpy(raw.data(), &header, raw.size());
-  return Crc32c({raw.data(), raw.size()});
+  return Checksum({raw.data(), raw.size()});
 }
 
 absl::Status IoError(std::string_view what, const std::string& path) {
@@ -91,7 +96,7 @@ void EncodeChunk(const UrlChunk& chunk, uint64_t previous, std::string& out) {
                      .count = static_cast<uint32_t>(chunk.size()),
                      .payload_bytes = static_cast<uint32_t>(payload.size()),
                      .previous = previous,
-                     .payload_checksum = Crc32c(payload),
+                     .payload_checksum = Checksum(payload),
                      .checksum = 0};
   header.checksum = ChecksumOf(header);
   std::memcpy(out.data() + start, &header, sizeof(header));
@@ -233,7 +238,7 @@ absl::StatusOr<std::shared_ptr<UrlChunk>> UrlSpool::ReadChunk(uint64_t offset, u
   if (absl::Status s = ReadAt(offset + sizeof(header), payload.data(), payload.size()); !s.ok()) {
     return s;
   }
-  if (Crc32c(payload) != header.payload_checksum) return damaged();
+  if (Checksum(payload) != header.payload_checksum) return damaged();
   auto chunk = std::make_shared<UrlChunk>();
   if (!DecodeChunk(header, payload, *chunk)) return damaged();
   previous = header.previous;
