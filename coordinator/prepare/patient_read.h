@@ -20,10 +20,11 @@ Task<absl::StatusOr<Message>> PatientRead(Stream& stream, std::chrono::milliseco
                                           const std::function<bool()>& stopped, const char* doing) {
   const SteadyTime limit = std::chrono::steady_clock::now() + patience;
   while (true) {
+    // Before each message too: there may be no end of them.
+    if (stopped()) co_return absl::CancelledError("stopped by the user");
     const SteadyTime now = std::chrono::steady_clock::now();
     absl::StatusOr<Message> message = co_await stream.Read(std::min(limit, now + kStopLookUp));
     if (message.ok()) co_return message;
-    if (stopped()) co_return absl::CancelledError("stopped by the user");
     if (!absl::IsDeadlineExceeded(message.status()) || stream.over()) co_return message;
     if (std::chrono::steady_clock::now() >= limit) {
       co_return absl::DeadlineExceededError(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string_view>
@@ -97,6 +98,11 @@ v1::PrepareRequest StartOf(const FleetCall& call, const PrepareWish& wish) {
   return request;
 }
 
+std::chrono::milliseconds LimitOf(const FleetCall& call, const PrepareWish& wish) {
+  const bool works = call.plan.context != nullptr && !wish.look;
+  return works ? call.limits.work : call.limits.look;
+}
+
 // One call. `answered` is set once the agent has said something.
 Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t index, PrepareWish wish,
                        bool& answered) {
@@ -108,9 +114,11 @@ Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t inde
       co_await PatientWrite(stream, StartOf(call, wish), call.events.stopped);
   if (absl::IsCancelled(started)) co_return started;  // other failures are told by the next read
   bool sent = false;
+  const std::chrono::milliseconds limit = LimitOf(call, wish);
+  const SteadyTime until = std::chrono::steady_clock::now() + limit;
   while (true) {
     auto message = co_await PatientRead<v1::PrepareProgress>(
-        stream, call.limits.silence, call.events.stopped, "preparing the target");
+        stream, std::min(call.limits.silence, limit), call.events.stopped, "preparing the target");
     if (!message.ok()) {
       if (!IsEndOfStream(message.status())) co_return message.status();
       co_return absl::InternalError("the agent ended the call without saying that it is ready");
@@ -128,6 +136,12 @@ Task<Last> PrepareOnce(const FleetCall& call, v1::Agent::Stub* stub, size_t inde
       // The agent ends the call now; cancelling it at once would look like an accident there.
       auto end = co_await stream.Read(std::chrono::steady_clock::now() + kRetry);
       co_return *std::move(message);
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      co_return absl::DeadlineExceededError(fmt::format(
+          "the agent has not made the target ready within {} s, though it says that it is "
+          "at work",
+          limit.count() / 1000));
     }
     if (!message->send_context() && !message->send_image()) continue;
     sent = true;

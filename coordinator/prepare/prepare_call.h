@@ -22,6 +22,10 @@ struct PrepareLimits {
   std::chrono::milliseconds connect{5'000};
   // Without a word of an agent that is at work. A build's step may say nothing for long.
   std::chrono::milliseconds silence = std::chrono::minutes(20);
+  // In all, however much an agent says: for one that has only to look what is there, and for one
+  // that builds an image or waits until it is sent one.
+  std::chrono::milliseconds look = std::chrono::minutes(2);
+  std::chrono::milliseconds work = std::chrono::hours(3);
   // For an agent to take a piece of what it is sent.
   std::chrono::milliseconds write{30'000};
 };
@@ -55,8 +59,8 @@ struct PrepareWish {
 
 // One agent, which is waited for when it is only just being started. The last message of a good
 // call: `found` when it was only to look, else `ready`. Unavailable: the agent could not be
-// reached. Cancelled: the user gave up. Internal: the agent does not keep to the protocol; names
-// it.
+// reached. Cancelled: the user gave up. DeadlineExceeded: it took longer than the limits. Internal:
+// the agent does not keep to the protocol; names it.
 Task<absl::StatusOr<v1::PrepareProgress>> PrepareAgent(const FleetCall& call, size_t index,
                                                        PrepareWish wish);
 

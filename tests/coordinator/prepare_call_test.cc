@@ -95,6 +95,30 @@ TEST_F(PrepareCallTest, AnAgentThatEndsTheCallWithADeadlineOfItsOwnIsHeard) {
   EXPECT_EQ(last.get().status(), absl::DeadlineExceededError(why));
 }
 
+TEST_F(PrepareCallTest, AUserWhoGivesUpDoesNotHearOutAnAgentThatNeverStopsTalking) {
+  constexpr int kWords = 20'000;
+  Add({.says_first = kWords});
+  FleetCall call = StoppableCall();
+  int heard = 0;
+  call.events.progress = [&](size_t, const v1::PrepareProgress&) {
+    if (++heard == 3) stopped_ = true;
+  };
+  auto last = test::RunOn(loop_, PrepareAgent(call, 0, PrepareWish()));
+  EXPECT_EQ(last.get().status(), absl::CancelledError("stopped by the user"));
+  EXPECT_LT(heard, kWords);
+}
+
+TEST_F(PrepareCallTest, AnAgentThatNeverStopsTalkingIsGivenUpAtTheLimit) {
+  Add({.says_first = 20'000});
+  FleetCall call = StoppableCall();
+  call.limits.look = call.limits.work = std::chrono::milliseconds(1);
+  call.events.progress = [](size_t, const v1::PrepareProgress&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  auto last = test::RunOn(loop_, PrepareAgent(call, 0, PrepareWish()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(last.get().status()));
+}
+
 // What an agent answers to a wish, and what of it is a breach of the protocol.
 class AnswerTest : public PrepareCallTest {
  protected:

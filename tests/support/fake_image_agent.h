@@ -36,6 +36,7 @@ struct FakeImageScript {
   // What it says at once to who looks, and to who wants it ready; it keeps to no protocol.
   std::optional<v1::PrepareProgress> to_look{};
   std::optional<v1::PrepareProgress> to_prepare{};
+  int says_first = 0;                          // words of progress before anything else
   std::optional<grpc::Status> ends_prepare{};  // at once, with this
 };
 
@@ -68,6 +69,10 @@ class FakeImageAgent final : public v1::Agent::Service {
     const v1::PrepareStart start = request.start();
     v1::PrepareProgress last;
     if (script_.ends_prepare) return *script_.ends_prepare;
+    v1::PrepareProgress progress;
+    progress.set_message("at work");
+    for (int i = 0; i < script_.says_first && stream->Write(progress); ++i) {
+    }
     if (const auto& says = start.look() ? script_.to_look : script_.to_prepare) {
       stream->Write(*says);
       while (stream->Read(&request)) {
