@@ -338,7 +338,25 @@ ExitCode RunController::Report(const absl::Status& error) {
   if (absl::IsUnavailable(error)) SayWhatIsLeft();
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error) ||
                      absl::IsFailedPrecondition(error);
-  return usage ? ExitCode::kUsage : ExitCode::kInternalError;
+  const ExitCode code = usage ? ExitCode::kUsage : ExitCode::kInternalError;
+  if (IsFutile(error, code)) DropRun();
+  return code;
+}
+
+// A new run that fetched nothing and that `resume` cannot help: it would be refused again, for the
+// same settings, or its list is gone. What may be mended elsewhere (an agent that is away or busy,
+// a full disk) leaves a run that can be gone on with.
+bool RunController::IsFutile(const absl::Status& error, ExitCode code) const {
+  if (!journal_ || journal_->resumed() || feeding_ || interrupted_ || error.ok()) return false;
+  return code == ExitCode::kUsage || !CanGoOn(journal_->state());
+}
+
+// An earlier run that can be gone on with is the latest one again. What was recorded of lines that
+// are no URL is not thrown away, though.
+void RunController::DropRun() {
+  if (engine_ && engine_->committed() > 0) return journal_->folder().GiveBackLatest();
+  journal_->folder().Discard();
+  result_.folder.clear();
 }
 
 // After what may pass, such as a full disk, and before there is a summary.
@@ -420,14 +438,16 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
       print ? PrintSummary(summary, options_.format, stdout_style_, interrupted_)
             : absl::OkStatus();
   SayWhoIsBusy();
-  SayHowToGoOn(summary, print);
+  const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
+  ExitCode code = ExitCodeOf(end.error, summary.end, begun);
+  if (store_failed || !closed.output.ok() || !printed.ok()) code = ExitCode::kInternalError;
+  const bool futile = IsFutile(end.error, code);
+  if (!futile || code != ExitCode::kUsage) SayHowToGoOn(summary, print);
+  if (futile) DropRun();
   if (!printed.ok()) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));
-    co_return ExitCode::kInternalError;
   }
-  if (store_failed || !closed.output.ok()) co_return ExitCode::kInternalError;
-  const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
-  co_return ExitCodeOf(end.error, summary.end, begun);
+  co_return code;
 }
 
 }  // namespace fetchbench::coordinator
