@@ -198,9 +198,11 @@ Task<absl::Status> RunController::MakeReady() {
   const SteadyTime before = clock_.Now();
   absl::Status status = co_await stage_->SetUp();
   if (options_.meter) options_.meter->SetUp(clock_.Now() - before);
+  std::function<bool()> stopped = [this] { return Stopped(); };
+  // A list that cannot be read, or is empty, is better known before the agents begin.
+  if (status.ok() && intake_.loaded()) status = co_await intake_.WaitLoaded(stopped);
   // Stopped meanwhile, by the user, a full disk or a reader that had enough.
   if (status.ok() && !Stopped()) status = co_await ConnectAgents();
-  std::function<bool()> stopped = [this] { return Stopped(); };
   if (status.ok()) status = co_await intake_.WaitLoaded(std::move(stopped));
   if (!status.ok() || engine_->stopping()) co_return status;
   co_return co_await stage_->BeginRun(SessionId(identity_.run_id, state.sessions), intake_.list());
@@ -261,6 +263,8 @@ void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped 
 void RunController::EndAtOnce() {
   display_.Finish(LastFrame::kKeep);
   SayWhoIsBusy();
+  const bool is_over = journal_ && journal_->state().end == RunEndName(RunEnd::kComplete);
+  if (!is_over) SayWhatIsLeft();
   if (stage_) stage_->DropAgent();
   std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
@@ -359,7 +363,7 @@ void RunController::DropRun() {
   result_.folder.clear();
 }
 
-// After what may pass, such as a full disk, and before there is a summary.
+// After what may pass, such as a full disk, and where there is no summary.
 void RunController::SayWhatIsLeft() {
   if (presentation_.quiet || identity_.folder.empty()) return;
   if (journal_ ? CanGoOn(journal_->state()) : taken_up_.has_value()) {
@@ -439,12 +443,15 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
             : absl::OkStatus();
   SayWhoIsBusy();
   const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
+  const bool unprintable =
+      !printed.ok() && !absl::IsCancelled(printed) && !absl::IsDeadlineExceeded(printed);
   ExitCode code = ExitCodeOf(end.error, summary.end, begun);
-  if (store_failed || !closed.output.ok() || !printed.ok()) code = ExitCode::kInternalError;
+  if (end.nobody_reads && !interrupted_) code = ExitCode::kNobodyReads;
+  if (store_failed || !closed.output.ok() || unprintable) code = ExitCode::kInternalError;
   const bool futile = IsFutile(end.error, code);
-  if (!futile || code != ExitCode::kUsage) SayHowToGoOn(summary, print);
+  if (!futile || code != ExitCode::kUsage) SayHowToGoOn(summary, print && printed.ok());
   if (futile) DropRun();
-  if (!printed.ok()) {
+  if (unprintable) {
     Complain(display_, options_, "standard output: " + std::string(printed.message()));
   }
   co_return code;

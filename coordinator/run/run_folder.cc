@@ -51,6 +51,20 @@ void NoteProcess(int lock) {
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) < 0) return;
 }
 
+// That neither `out` nor what it is below is a file.
+absl::Status CheckNoFile(const std::string& out) {
+  std::error_code error;
+  for (fs::path path = out; !path.empty(); path = path.parent_path()) {
+    const fs::file_status found = fs::status(path, error);
+    if (fs::exists(found) && !fs::is_directory(found)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--out {}: {} is a file, not a folder", out, path.string()));
+    }
+    if (path == path.parent_path()) break;
+  }
+  return absl::OkStatus();
+}
+
 std::string LatestOf(const std::string& path) {
   return (fs::path(path).parent_path() / "latest").string();
 }
@@ -105,6 +119,7 @@ std::string MakeRunId(int64_t wall_us, uint32_t random) {
 absl::StatusOr<RunFolder> RunFolder::Create(const std::string& out, const std::string& run_id) {
   std::error_code error;
   const std::string path = out + "/" + run_id;
+  if (absl::Status s = CheckNoFile(out); !s.ok()) return s;
   fs::create_directories(out, error);
   if (error) return Failed("create the folder", out, error);
   if (!fs::create_directory(path, error) || error) {

@@ -18,7 +18,7 @@ std::string MakeRunId(int64_t wall_us, uint32_t random);
 class RunFolder {
  public:
   // Makes it, and OUT if need be, and points OUT/latest at it. Errors name the path, and leave
-  // nothing behind.
+  // nothing behind. InvalidArgument: OUT is a file, or below one.
   static absl::StatusOr<RunFolder> Create(const std::string& out, const std::string& run_id);
   // One that is there. FailedPrecondition: a coordinator is at it. NotFound: it is no run's folder.
   static absl::StatusOr<RunFolder> Open(const std::string& path);
