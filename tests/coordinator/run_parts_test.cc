@@ -249,6 +249,16 @@ TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
   EXPECT_FALSE(board.Summaries()[0].lost);
 }
 
+TEST(AgentBoardTest, OfAnAgentThatIsBackItSaysWhyItWasAway) {
+  AgentBoard board({"a"}, kBootId, 10);
+  board.Started(0, v1::Started(), 0);
+  board.Away(0, absl::UnavailableError("nothing heard"));
+  board.Away(0, absl::UnavailableError("run R is still being started: try again"));
+  EXPECT_EQ(board.trouble(0), "run R is still being started: try again");
+  board.Started(0, v1::Started(), 0);
+  EXPECT_EQ(board.trouble(0), "nothing heard");
+}
+
 TEST(AgentBoardTest, TakesTheClockOffsetOfTheFastestReport) {
   AgentBoard board({"far", "here"}, kBootId, 10);
   v1::Started started;
