@@ -46,7 +46,9 @@ constexpr const char* kExitSection =
     "  3    the run is incomplete: agents were lost for good, the origin that was\n"
     "       named did not answer, the target crashed, or its image could not be built\n"
     "  4    verify: a target FAILs, or a declared deviation does not happen any more\n"
-    "  130  interrupted; partial results are kept and labelled partial\n\n";
+    "  130  interrupted; partial results are kept and labelled partial\n"
+    "  141  the reader of --format plain or records had enough (`| head`): the run\n"
+    "       was ended, and can be resumed\n\n";
 
 constexpr const char* kRunTail =
     "FILES\n"
@@ -146,39 +148,41 @@ std::string CommandManual(const std::string& command, const std::vector<Setting>
   } else if (command == "agents") {
     out +=
         " - says which agents can be reached\n\nSYNOPSIS\n"
-        "  coordinator agents [--agents ADDRESS,... | --inventory FILE] [--credentials DIR]\n"
-        "                     [--format json]\n\n"
+        "  coordinator agents [--agents ADDRESS,... | --inventory FILE]\n"
+        "                     [--credentials DIR] [--format json]\n\n"
         "DESCRIPTION\n"
-        "  Asks all agents at once, and shows of each: address, state (free, busy with which\n"
-        "  run since when, or why it cannot be reached), version, CPUs, memory, Docker\n"
-        "  Engine, load over the last minute, how far its clock is from this one's, when its\n"
-        "  certificate expires, and the targets that are ready. Exit status 3: one could\n"
-        "  not be reached; 2: one is of another version than this coordinator, or there\n"
-        "  twice, under two addresses: no run starts with it.\n\n";
+        "  Asks all agents at once, and shows of each: address, state (free, busy with\n"
+        "  which run since when, or why it cannot be reached), version, CPUs, memory,\n"
+        "  Docker Engine, load over the last minute, how far its clock is from this\n"
+        "  one's, when its certificate expires, and the targets that are ready. Exit\n"
+        "  status 3: one could not be reached; 2: one is of another version than this\n"
+        "  coordinator, or there twice, under two addresses: no run starts with it.\n\n";
   } else if (command == "bench") {
     out +=
         " - runs targets in turns and prints their table\n\nSYNOPSIS\n"
         "  coordinator bench [TARGET...] [OPTION]...\n\nDESCRIPTION\n"
-        "  Runs every target of settings.json, or those named, once for warming up and then\n"
-        "  in rounds, each round in an order of its own that the seed decides. The table has\n"
-        "  the median of the rounds and the spread of time (half its range); targets whose\n"
-        "  times overlap share a place. A target that fails is listed with its reason and\n"
-        "  does not stop the others. Table, markdown, CSV and JSON are kept in\n"
-        "  out/bench-<time>/, which out/bench-latest points at.\n\n";
+        "  Runs every target of settings.json, or those named, once for warming up and\n"
+        "  then in rounds, each round in an order of its own that the seed decides. The\n"
+        "  table has the median of the rounds and the spread of time (half its range);\n"
+        "  targets whose times overlap share a place. A target that fails is listed with\n"
+        "  its reason and does not stop the others. Table, markdown, CSV and JSON are\n"
+        "  kept in out/bench-<time>/, which out/bench-latest points at.\n\n";
   } else if (command == "verify") {
     out +=
         " - checks targets against misbehaving servers\n\nSYNOPSIS\n"
         "  coordinator verify [TARGET...] [OPTION]...\n\nDESCRIPTION\n"
-        "  Lets each target (default: all) fetch every named behaviour of the simulated web\n"
-        "  and compares what it says, and what the servers saw of it, with what the request\n"
-        "  policy asks (lib/CONTRACT.md): pass, deviation (declared in its target.json), or\n"
-        "  FAIL. A deadline missed, or reached where it was not expected, is looked at a second\n"
-        "  time before it counts. Then come four runs over many hosts: limit-in-flight,\n"
-        "  memory-10000-hosts, silent-1000-hosts and slow-dns.\n\n";
+        "  Lets each target (default: all) fetch every named behaviour of the simulated\n"
+        "  web and compares what it says, and what the servers saw of it, with what the\n"
+        "  request policy asks (lib/CONTRACT.md): pass, deviation (declared in its\n"
+        "  target.json), or FAIL. A deadline missed, or reached where it was not\n"
+        "  expected, is looked at a second time before it counts. Then come four runs\n"
+        "  over many hosts: limit-in-flight, memory-10000-hosts, silent-1000-hosts and\n"
+        "  slow-dns.\n\n";
   } else if (command == "cancel") {
     out +=
         " - ends the runs that agents are busy with\n\nSYNOPSIS\n"
-        "  coordinator cancel [--agents ADDRESS,... | --inventory FILE] [--credentials DIR]\n\n";
+        "  coordinator cancel [--agents ADDRESS,... | --inventory FILE]\n"
+        "                     [--credentials DIR]\n\n";
   } else if (command == "targets") {
     out +=
         " - lists the targets\n\nSYNOPSIS\n  coordinator targets\n\nDESCRIPTION\n"

@@ -48,6 +48,17 @@ absl::Status CheckSurplus(const std::vector<std::string>& surplus, const std::st
                            DidYouMean(word, OptionNames(settings)), command));
 }
 
+// Of a value that is missing CLI11 says "1 required TEXT missing".
+std::string InOurWords(const CLI::ParseError& error, const std::vector<Setting>& settings) {
+  const std::string words = error.what();
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) return words;
+  for (const Setting& s : settings) {
+    if (!words.starts_with(s.option + ":")) continue;
+    return fmt::format("{} needs a value: {} {}", s.option, s.option, s.argument);
+  }
+  return words;
+}
+
 // Splits the command line into options and their values; the word that is no option is taken as
 // the value of `word`, if the command has one.
 absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std::string& command,
@@ -71,7 +82,7 @@ absl::StatusOr<Given> Split(const std::vector<std::string>& arguments, const std
     // CLI11 takes them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& e) {
-    return Usage(e.what());
+    return Usage(InOurWords(e, settings));
   }
   if (absl::Status s = CheckSurplus(app.remaining(), command, settings); !s.ok()) return s;
   for (const auto& [option, set] : flags) {

@@ -75,7 +75,7 @@ void AddWorkSettings(RunOptions& run, const TargetRegistry& targets, std::vector
        false, [&run](const std::string& t) { return SetPath(t, run.urls); }});
   s.push_back({"--limit", "N", "LIMIT", "Use the first N URLs only. Default: all.", false,
                [&run](const std::string& t) {
-                 return SetNumber(t, 0, std::numeric_limits<uint64_t>::max(), run.limit);
+                 return SetNumber(t, 1, std::numeric_limits<uint64_t>::max(), run.limit);
                }});
   s.push_back({"--concurrency", "N", "CONCURRENCY",
                "Requests in flight at most, for each agent. Default: the target's own.", false,

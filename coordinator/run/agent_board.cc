@@ -37,6 +37,7 @@ bool AgentBoard::Started(AgentIndex agent, const v1::Started& started, int64_t w
   const v1::MemoryTrouble& trouble = started.memory_trouble();
   const bool hung_up =
       a.started && trouble.at_us() != 0 && trouble.at_us() != a.started->memory_trouble().at_us();
+  if (a.started && !a.cause.empty()) a.summary.trouble = a.cause;
   if (hung_up) a.summary.trouble = MemoryTroubleText(trouble);
   if (a.started) ++a.summary.reconnects;
   if (a.started && !started.resumed()) {
@@ -116,6 +117,7 @@ void AgentBoard::Records(AgentIndex agent, uint64_t count) {
 
 void AgentBoard::Away(AgentIndex agent, const absl::Status& why) {
   Agent& a = agents_[agent];
+  if (a.state == AgentState::kRunning) a.cause = std::string(why.message());
   if (a.state != AgentState::kLost) {
     a.state = a.started ? AgentState::kReconnecting : AgentState::kConnecting;
   }

@@ -77,6 +77,7 @@ class AgentBoard {
     uint64_t reports = 0;
     bool clock_told = false;
     absl::Status failure;
+    std::string cause;  // why it went away last; what kept it from coming back at once is no cause
     AgentSummary summary;
     AgentSummary past;  // what earlier lives of the agent had used: a restarted one begins at 0
   };

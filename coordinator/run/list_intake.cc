@@ -93,6 +93,10 @@ Task<> ListIntake::Load() {
   };
   const auto load = [this, &request] { return LoadList(request, stop_, *spool_, list_); };
   absl::Status status = co_await RunBlocking(loop_, load);
+  if (status.ok() && list_.counts.urls == 0) {
+    status = absl::InvalidArgumentError(
+        fmt::format("the URL list {} holds no URL, only blank lines and comments if any", name()));
+  }
   if (status.ok()) status = co_await Settle();
   remaining_ = spool_->remaining();
   status_ = status;

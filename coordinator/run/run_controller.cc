@@ -198,9 +198,11 @@ Task<absl::Status> RunController::MakeReady() {
   const SteadyTime before = clock_.Now();
   absl::Status status = co_await stage_->SetUp();
   if (options_.meter) options_.meter->SetUp(clock_.Now() - before);
+  std::function<bool()> stopped = [this] { return Stopped(); };
+  // A list that cannot be read, or is empty, is better known before the agents begin.
+  if (status.ok() && intake_.loaded()) status = co_await intake_.WaitLoaded(stopped);
   // Stopped meanwhile, by the user, a full disk or a reader that had enough.
   if (status.ok() && !Stopped()) status = co_await ConnectAgents();
-  std::function<bool()> stopped = [this] { return Stopped(); };
   if (status.ok()) status = co_await intake_.WaitLoaded(std::move(stopped));
   if (!status.ok() || engine_->stopping()) co_return status;
   co_return co_await stage_->BeginRun(SessionId(identity_.run_id, state.sessions), intake_.list());
@@ -262,6 +264,8 @@ void RunController::StopEngine() { engine_->Stop(RunEnd::kInterrupted, "stopped 
 void RunController::EndAtOnce() {
   display_.Finish(LastFrame::kKeep);
   SayWhoIsBusy();
+  const bool is_over = journal_ && journal_->state().end == RunEndName(RunEnd::kComplete);
+  if (!is_over) SayWhatIsLeft();
   if (stage_) stage_->DropAgent();
   std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
@@ -339,10 +343,28 @@ ExitCode RunController::Report(const absl::Status& error) {
   if (absl::IsUnavailable(error)) SayWhatIsLeft();
   const bool usage = absl::IsInvalidArgument(error) || absl::IsNotFound(error) ||
                      absl::IsFailedPrecondition(error);
-  return usage ? ExitCode::kUsage : ExitCode::kInternalError;
+  const ExitCode code = usage ? ExitCode::kUsage : ExitCode::kInternalError;
+  if (IsFutile(error, code)) DropRun();
+  return code;
 }
 
-// After what may pass, such as a full disk, and before there is a summary.
+// A new run that fetched nothing and that `resume` cannot help: it would be refused again, for the
+// same settings, or its list is gone. What may be mended elsewhere (an agent that is away or busy,
+// a full disk) leaves a run that can be gone on with.
+bool RunController::IsFutile(const absl::Status& error, ExitCode code) const {
+  if (!journal_ || journal_->resumed() || feeding_ || interrupted_ || error.ok()) return false;
+  return code == ExitCode::kUsage || !CanGoOn(journal_->state());
+}
+
+// An earlier run that can be gone on with is the latest one again. What was recorded of lines that
+// are no URL is not thrown away, though.
+void RunController::DropRun() {
+  if (engine_ && engine_->committed() > 0) return journal_->folder().GiveBackLatest();
+  journal_->folder().Discard();
+  result_.folder.clear();
+}
+
+// After what may pass, such as a full disk, and where there is no summary.
 void RunController::SayWhatIsLeft() {
   if (presentation_.quiet || identity_.folder.empty()) return;
   if (journal_ ? CanGoOn(journal_->state()) : taken_up_.has_value()) {
@@ -421,14 +443,19 @@ Task<ExitCode> RunController::WrapUp(EngineEnd end) {
       print ? PrintSummary(summary, options_.format, stdout_style_, interrupted_)
             : absl::OkStatus();
   SayWhoIsBusy();
-  SayHowToGoOn(summary, print);
-  if (!printed.ok()) {
-    Complain(display_, options_, "standard output: " + std::string(printed.message()));
-    co_return ExitCode::kInternalError;
-  }
-  if (store_failed || !closed.output.ok()) co_return ExitCode::kInternalError;
   const bool begun = feeding_ || !stage_->preparing().empty() || stage_->origin_away();
-  co_return ExitCodeOf(end.error, summary.end, begun);
+  const bool unprintable =
+      !printed.ok() && !absl::IsCancelled(printed) && !absl::IsDeadlineExceeded(printed);
+  ExitCode code = ExitCodeOf(end.error, summary.end, begun);
+  if (end.nobody_reads && !interrupted_) code = ExitCode::kNobodyReads;
+  if (store_failed || !closed.output.ok() || unprintable) code = ExitCode::kInternalError;
+  const bool futile = IsFutile(end.error, code);
+  if (!futile || code != ExitCode::kUsage) SayHowToGoOn(summary, print && printed.ok());
+  if (futile) DropRun();
+  if (unprintable) {
+    Complain(display_, options_, "standard output: " + std::string(printed.message()));
+  }
+  co_return code;
 }
 
 }  // namespace fetchbench::coordinator

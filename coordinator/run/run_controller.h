@@ -75,6 +75,8 @@ class RunController {
   Task<ExitCode> WrapUp(EngineEnd end);
   Task<std::optional<OriginSummary>> AskOrigin(bool hurry);
   void SayHowToGoOn(const Summary& summary, bool printed);
+  bool IsFutile(const absl::Status& error, ExitCode code) const;
+  void DropRun();
   std::vector<BusyAgent> BusyAgents() const;
   void SayWhoIsBusy();
   void SayWhatIsLeft();

@@ -106,9 +106,8 @@ Task<absl::Status> WriteResults(RunParts parts, const Summary& summary) {
 absl::Status PrintSummary(const Summary& summary, ReportFormat format, const TextStyle& style,
                           bool in_a_hurry) {
   const std::string text = RenderSummary(summary, format, style);
-  if (!in_a_hurry) return WriteText(STDOUT_FILENO, text);
-  absl::Status printed = WriteText(STDOUT_FILENO, text, kHurriedPrint);
-  return absl::IsDeadlineExceeded(printed) ? absl::OkStatus() : printed;
+  return WriteToReader(STDOUT_FILENO, text,
+                       in_a_hurry ? std::optional(kHurriedPrint) : std::nullopt);
 }
 
 }  // namespace fetchbench::coordinator

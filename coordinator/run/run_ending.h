@@ -40,7 +40,8 @@ Task<absl::Status> WriteRunJson(RunParts parts);
 Task<absl::Status> WriteResults(RunParts parts, const Summary& summary);
 
 // The summary on standard output. Blocks until its reader has it; `in_a_hurry`, for a second at
-// most, and it is no error then when it does not read: summary.json has it all.
+// most, DeadlineExceeded then. Cancelled: it had enough. Both are no errors: summary.json has it
+// all.
 absl::Status PrintSummary(const Summary& summary, ReportFormat format, const TextStyle& style,
                           bool in_a_hurry);
 

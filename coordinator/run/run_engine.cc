@@ -229,6 +229,7 @@ void RunEngine::OnStoreFailed(absl::Status why) {
 
 void RunEngine::OnStreamBroken(const absl::Status& why) {
   if (!absl::IsCancelled(why) && error_.ok()) error_ = why;
+  if (absl::IsCancelled(why) && !stopping() && !ended_) nobody_reads_ = true;
   Stop(absl::IsCancelled(why) ? RunEnd::kInterrupted : RunEnd::kIncomplete,
        std::string(why.message()));
 }
@@ -264,6 +265,18 @@ void RunEngine::WatchSolitude(SteadyTime now) {
                      std::chrono::duration<double>(options_.give_up_after).count(),
                      roster_.board().TroublesInWords()));
   }
+}
+
+// Every record is there, and somebody sits in front of a run that does not end.
+void RunEngine::WatchLastWords(SteadyTime now) {
+  if (!sessions_ending_ || stopping() || silence_told_) return;
+  if (*end_deadline_ - now > options_.finish_wait - kSilenceIsNews) return;
+  silence_told_ = true;
+  std::vector<std::string> silent;
+  for (AgentIndex i = 0; i < roster_.size(); ++i) {
+    if (!roster_.session(i).ended()) silent.push_back(roster_.board().name(i));
+  }
+  if (!silent.empty()) LogLastWordsAwaited(silent, *end_deadline_ - now);
 }
 
 std::vector<Disturbance> RunEngine::Disturbances() const {
@@ -320,6 +333,7 @@ Task<> RunEngine::Tick(std::shared_ptr<RunEngine> self) {
       self->FeedAll();
       self->WatchSolitude(now);
     }
+    self->WatchLastWords(now);
     if (self->end_deadline_ && now >= *self->end_deadline_) self->roster_.AbandonAll();
     self->CheckEnd();
   }
@@ -337,6 +351,7 @@ EngineEnd RunEngine::End() const {
                              roster_.connected() ? roster_.board().TroublesInWords() : "");
   }
   end.error = error_;
+  end.nobody_reads = nobody_reads_;
   return end;
 }
 

@@ -52,8 +52,9 @@ struct Solitude {
 // What came of it.
 struct EngineEnd {
   RunEnd end = RunEnd::kComplete;
-  std::string reason;  // in words; empty: nothing to say
-  absl::Status error;  // not OK: this program failed (the store), and the run with it
+  std::string reason;         // in words; empty: nothing to say
+  absl::Status error;         // not OK: this program failed (the store), and the run with it
+  bool nobody_reads = false;  // it was stopped because who read the records had enough
 };
 
 // Moves URLs to agents and their records into the commit pipe: sessions, lease book, board. All on
@@ -64,6 +65,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
  public:
   // With this, the run is alone long enough to be told of.
   static constexpr std::chrono::milliseconds kAloneIsNews{2'000};
+  // The same of a last word that does not come.
+  static constexpr std::chrono::milliseconds kSilenceIsNews{2'000};
 
   // `stored`: what an earlier session of the run recorded, in the store at that path; empty: the
   // store is created.
@@ -142,6 +145,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void EndSessions();
   void CheckEnd();
   void WatchSolitude(SteadyTime now);
+  void WatchLastWords(SteadyTime now);
   static Task<> Tick(std::shared_ptr<RunEngine> self);
   EngineEnd End() const;
 
@@ -161,8 +165,10 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   Wakeup tick_;
   std::optional<SteadyTime> alone_since_;
   bool alone_told_ = false;
+  bool silence_told_ = false;
   bool feeding_ = false;  // guards FeedAll against itself
   bool ended_ = false;
+  bool nobody_reads_ = false;
   bool sessions_ending_ = false;
   std::optional<SteadyTime> all_recorded_;
   std::optional<SteadyTime> end_deadline_;

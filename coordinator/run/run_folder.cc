@@ -51,6 +51,39 @@ void NoteProcess(int lock) {
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) < 0) return;
 }
 
+// That neither `out` nor what it is below is a file.
+absl::Status CheckNoFile(const std::string& out) {
+  std::error_code error;
+  for (fs::path path = out; !path.empty(); path = path.parent_path()) {
+    const fs::file_status found = fs::status(path, error);
+    if (fs::exists(found) && !fs::is_directory(found)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--out {}: {} is a file, not a folder", out, path.string()));
+    }
+    if (path == path.parent_path()) break;
+  }
+  return absl::OkStatus();
+}
+
+std::string LatestOf(const std::string& path) {
+  return (fs::path(path).parent_path() / "latest").string();
+}
+
+// A link is replaced by renaming another one over it: there is always a latest.
+absl::Status PointLatest(const std::string& path, const std::string& at) {
+  const std::string latest = LatestOf(path);
+  const fs::path run(path);
+  const std::string link = (run.parent_path() / (".latest-" + run.filename().string())).string();
+  std::error_code error;
+  fs::create_directory_symlink(at, link, error);
+  if (error) return Failed("point at the newest run with", latest, error);
+  fs::rename(link, latest, error);
+  if (!error) return absl::OkStatus();
+  const absl::Status failed = Failed("point at the newest run with", latest, error);
+  fs::remove(link, error);
+  return failed;
+}
+
 bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
@@ -86,21 +119,26 @@ std::string MakeRunId(int64_t wall_us, uint32_t random) {
 absl::StatusOr<RunFolder> RunFolder::Create(const std::string& out, const std::string& run_id) {
   std::error_code error;
   const std::string path = out + "/" + run_id;
+  if (absl::Status s = CheckNoFile(out); !s.ok()) return s;
   fs::create_directories(out, error);
   if (error) return Failed("create the folder", out, error);
   if (!fs::create_directory(path, error) || error) {
     if (!error) error = std::make_error_code(std::errc::file_exists);
     return Failed("create the run folder", path, error);
   }
-  // A link is replaced by renaming another one over it: there is always a latest.
-  const std::string link = fmt::format("{}/.latest-{}", out, run_id);
-  fs::create_directory_symlink(run_id, link, error);
-  if (!error) fs::rename(link, out + "/latest", error);
-  if (error) return Failed("point at the newest run with", out + "/latest", error);
   const auto lock = LockFolder(path, O_CREAT);
-  if (!lock.ok()) return lock.status();
+  if (!lock.ok()) {
+    fs::remove_all(path, error);
+    return lock.status();
+  }
   NoteProcess(*lock);
-  return RunFolder(path, *lock);
+  RunFolder folder(path, *lock);
+  folder.latest_before_ = fs::read_symlink(LatestOf(path), error).string();
+  if (absl::Status s = PointLatest(path, run_id); !s.ok()) {
+    fs::remove_all(path, error);
+    return s;
+  }
+  return folder;
 }
 
 absl::StatusOr<RunFolder> RunFolder::Open(const std::string& path) {
@@ -121,6 +159,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const std::string& path) {
 RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(lock_, other.lock_);
+  std::swap(latest_before_, other.latest_before_);
   return *this;
 }
 
@@ -148,6 +187,25 @@ absl::Status RunFolder::Write(std::string_view name, std::string_view text) cons
 }
 
 void RunFolder::Remove(std::string_view name) const { unlink(File(name).c_str()); }
+
+void RunFolder::GiveBackLatest() const {
+  const fs::path run(path_);
+  const std::string latest = LatestOf(path_);
+  std::error_code error;
+  if (fs::read_symlink(latest, error) != run.filename()) return;
+  // What was the newest may have been removed meanwhile.
+  if (!latest_before_.empty() && fs::exists(run.parent_path() / latest_before_, error) &&
+      PointLatest(path_, latest_before_).ok()) {
+    return;
+  }
+  fs::remove(latest, error);
+}
+
+void RunFolder::Discard() const {
+  GiveBackLatest();
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
 
 void RunFolder::SignOfLife(int64_t wall_us) const {
   timespec time{};

@@ -17,12 +17,15 @@ std::string MakeRunId(int64_t wall_us, uint32_t random);
 // `coordinator.lock` lasts as long as this object, and no longer than the process.
 class RunFolder {
  public:
-  // Makes it, and OUT if need be, and points OUT/latest at it. Errors name the path.
+  // Makes it, and OUT if need be, and points OUT/latest at it. Errors name the path, and leave
+  // nothing behind. InvalidArgument: OUT is a file, or below one.
   static absl::StatusOr<RunFolder> Create(const std::string& out, const std::string& run_id);
   // One that is there. FailedPrecondition: a coordinator is at it. NotFound: it is no run's folder.
   static absl::StatusOr<RunFolder> Open(const std::string& path);
   RunFolder(RunFolder&& other) noexcept
-      : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+      : path_(std::move(other.path_)),
+        lock_(std::exchange(other.lock_, -1)),
+        latest_before_(std::move(other.latest_before_)) {}
   RunFolder& operator=(RunFolder&& other) noexcept;
   ~RunFolder();
 
@@ -34,6 +37,12 @@ class RunFolder {
   // Removes a file that may be there.
   void Remove(std::string_view name) const;
 
+  // Of one that Create made: it is as if it had never been the newest. OUT/latest points at what it
+  // pointed to before, unless a later run has taken it since.
+  void GiveBackLatest() const;
+  // The same, and it is removed with all that is in it. Its files are closed.
+  void Discard() const;
+
   // That the coordinator lives: the lock's time stamp, which takes no space on a full disk.
   void SignOfLife(int64_t wall_us) const;
   // The last one; 0: none.
@@ -43,6 +52,7 @@ class RunFolder {
   RunFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
   int lock_;
+  std::string latest_before_;  // what OUT/latest held when Create took it; empty: nothing
 };
 
 }  // namespace fetchbench::coordinator

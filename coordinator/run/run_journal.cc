@@ -56,7 +56,10 @@ absl::StatusOr<RunJournal> RunJournal::Begin(RunFolder folder, const Clock& cloc
   if (!credentials.empty()) credentials = Absolute(credentials);
   if (!options.base_images.empty()) state.options.base_images = Absolute(options.base_images);
   state.sessions = 1;
-  if (absl::Status s = folder.Write(ResumeState::kFileName, ToJson(state)); !s.ok()) return s;
+  if (absl::Status s = folder.Write(ResumeState::kFileName, ToJson(state)); !s.ok()) {
+    folder.Discard();  // nobody could go on with it
+    return s;
+  }
   return RunJournal(std::move(folder), clock, std::move(state));
 }
 

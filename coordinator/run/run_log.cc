@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/harmless_text.h"
@@ -74,6 +75,19 @@ void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble) 
 void LogAgentLost(const std::string& agent) {
   LogEvent(level::err, "agent_lost", {{"agent", agent}},
            fmt::format("agent {} stayed away: its URLs go to others", agent));
+}
+
+void LogLastWordsAwaited(const std::vector<std::string>& agents, SteadyTime::duration at_most) {
+  constexpr size_t kMostNamed = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(agents.size(), kMostNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + agents[i];
+  }
+  if (agents.size() > kMostNamed) names += fmt::format(" and {} more", agents.size() - kMostNamed);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(at_most).count();
+  LogEvent(level::warn, "last_words_awaited", {{"agents", names}, {"seconds", seconds}},
+           fmt::format("every URL has its record; waiting up to {} s for the last word of {}",
+                       seconds, names));
 }
 
 void LogAgentFailed(const std::string& agent, const absl::Status& why, const v1::Failed& last) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/clock.h"
 #include "coordinator/cli/options.h"
 #include "coordinator/run/agent_board.h"
 #include "coordinator/run/lease_book.h"
@@ -26,6 +27,8 @@ void LogAgentAway(const std::string& agent, const absl::Status& why);
 // It is here again, and says that its memory was why it hung up.
 void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble);
 void LogAgentLost(const std::string& agent);
+// All records are there, and these agents have not said how their targets ended.
+void LogLastWordsAwaited(const std::vector<std::string>& agents, SteadyTime::duration at_most);
 // The target crashed, or the run cannot go on there for another reason.
 void LogAgentFailed(const std::string& agent, const absl::Status& why, const v1::Failed& last);
 void LogBuildBegins(const std::string& agent, const std::string& target);

@@ -27,7 +27,7 @@ struct RunResult {
   ExitCode code = ExitCode::kInternalError;  // as `coordinator run` exits
   absl::Status error;                        // why it failed; said on the display too
   std::optional<Summary> summary;            // empty: nothing was run
-  std::string folder;                        // "out/<run-id>"; empty: none was made
+  std::string folder;                        // "out/<run-id>"; empty: there is none
 };
 
 // One whole run, with its live display on standard error, through which logs go too. Blocks; on the

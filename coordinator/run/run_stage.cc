@@ -90,9 +90,10 @@ Task<absl::Status> RunStage::CheckAgents() {
       co_await DescribeAll(loop_, agents_, limits, events_.stopped);
   for (const Described& agent : described) answered_.push_back(agent.ok());
   absl::Status fit = CheckVersions(agents_, described, FETCHBENCH_VERSION);
-  // A run that is resumed keeps its agents, whoever they are: one that is there twice refuses one
-  // of the two sessions itself.
-  if (fit.ok() && before_ == nullptr) fit = CheckDistinct(agents_, described);
+  // A run that has begun keeps its agents, whoever they are: one that is there twice refuses one of
+  // the two sessions itself.
+  const bool has_begun = before_ != nullptr && !before_->target.name().empty();
+  if (fit.ok() && !has_begun) fit = CheckDistinct(agents_, described);
   co_return fit;
 }
 

@@ -240,7 +240,10 @@ void Marker::MarkTarget() {
     Add("target_exit", std::move(text));
     break;
   }
-  if (s_.measured.total_urls > 0 && s_.measured.classes.ok == 0) {
+  if (s_.end == RunEnd::kComplete && s_.invalid_lines == s_.ledger.total) {
+    Add("no_url", fmt::format("no line of the list is a URL: all {} are recorded as invalid_url",
+                              s_.invalid_lines));
+  } else if (s_.measured.total_urls > 0 && s_.measured.classes.ok == 0) {
     Add("no_2xx", fmt::format("none of {} URLs was answered with 2xx", s_.measured.total_urls));
   }
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "coordinator/cli/manual.h"
 #include "coordinator/cli/program_name.h"
 #include "coordinator/cli/suggest.h"
 
@@ -183,7 +184,13 @@ TEST(OptionsTest, SuggestsWhatWasMeant) {
               HasSubstr("did you mean internet?"));
 }
 
+TEST(OptionsTest, SaysWhichValueIsMissing) {
+  EXPECT_EQ(ErrorOf({"run", "native", "--limit"}), "--limit needs a value: --limit N");
+  EXPECT_EQ(ErrorOf({"cancel", "--agents"}), "--agents needs a value: --agents ADDRESS,...");
+}
+
 TEST(OptionsTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(ErrorOf({"run", "native", "--limit", "0"}), HasSubstr("--limit: '0'"));
   EXPECT_THAT(ErrorOf({"run"}), HasSubstr("--target"));
   EXPECT_THAT(ErrorOf({"run", "--target", "native", "x"}), HasSubstr("not expected"));
   EXPECT_THAT(ErrorOf({"run", "--target"}), HasSubstr("--target"));
@@ -295,7 +302,7 @@ TEST(OptionsTest, AdviceNamesTheProgramAsItWasCalled) {
 }
 
 TEST(OptionsTest, ManualKeepsTo80Columns) {
-  for (const char* command : {"run", "resume"}) {
+  for (const std::string& command : CommandNames()) {
     std::istringstream text(Parse({command, "--help"})->text);
     for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << line;
   }

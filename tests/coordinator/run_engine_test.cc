@@ -1,6 +1,7 @@
 // Runs of the engine that end, and those that agents disturb.
 
 #include <gmock/gmock.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -8,11 +9,14 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "common/log.h"
 #include "common/record_codec.h"
 #include "coordinator/fleet/peer_text.h"
 #include "tests/coordinator/memory_spool.h"
@@ -26,9 +30,11 @@ using fetchbench::test::FakeAgent;
 using fetchbench::test::FakeAgentScript;
 using std::chrono::milliseconds;
 using test::MemorySpool;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST_F(RunEngineTest, OneAgentRecordsEveryUrl) {
   const FakeAgent& agent = Add();
@@ -346,6 +352,20 @@ TEST_F(RunEngineTest, AStopEndsTheReleaseOfAnAgent) {
   const EngineResult result =
       Run(10, [](RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); });
   EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
+}
+
+TEST_F(RunEngineTest, WhoseLastWordIsWaitedForIsSaid) {
+  Add();
+  Add({.no_last_word = true});
+  options_.finish_wait = RunEngine::kAloneIsNews + milliseconds(1000);
+  SetUpLog("test", "warn", "text").IgnoreError();
+  std::ostringstream log;
+  const LogRedirection redirection(std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const EngineResult result = Run(10);
+  EXPECT_EQ(result.end.end, RunEnd::kComplete);
+  EXPECT_THAT(log.str(), AllOf(HasSubstr("every URL has its record"),
+                               HasSubstr("for the last word of " + agents_[1]->address()),
+                               Not(HasSubstr(agents_[0]->address()))));
 }
 
 TEST_F(RunEngineTest, InvalidLinesAreRecordsWithoutAnAgent) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -39,6 +41,34 @@ TEST(RunFolderTest, LatestPointsAtTheNewestRun) {
     ASSERT_TRUE(run->Write("run.json", id).ok());
     EXPECT_EQ(folder.Read("out/latest/run.json"), id);
   }
+}
+
+TEST(RunFolderTest, OneThatIsDiscardedGivesBackLatest) {
+  const TempFolder folder;
+  const auto latest = [&folder] {
+    return std::filesystem::read_symlink(folder.File("out/latest")).string();
+  };
+  const auto one = RunFolder::Create(folder.File("out"), "one");
+  const auto two = RunFolder::Create(folder.File("out"), "two");
+  const auto three = RunFolder::Create(folder.File("out"), "three");
+  two->Discard();
+  EXPECT_FALSE(std::filesystem::exists(two->path()));
+  EXPECT_EQ(latest(), "three") << "a later run has taken it since";
+  three->GiveBackLatest();
+  EXPECT_TRUE(std::filesystem::exists(three->path()));
+  EXPECT_FALSE(std::filesystem::is_symlink(folder.File("out/latest"))) << "there is no run two";
+  const auto four = RunFolder::Create(folder.File("out"), "four");
+  RunFolder::Create(folder.File("out"), "five")->Discard();
+  EXPECT_EQ(latest(), "four");
+}
+
+TEST(RunFolderTest, OneThatCannotBeTheLatestIsNotLeftBehind) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.File("out/latest/of somebody"));
+  EXPECT_THAT(std::string(RunFolder::Create(folder.File("out"), "one").status().message()),
+              HasSubstr("out/latest"));
+  const std::filesystem::directory_iterator left(folder.File("out"));
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1);
 }
 
 TEST(RunFolderTest, NeverTakesAnotherRunsFolder) {
@@ -217,6 +247,16 @@ TEST(AgentBoardTest, CountsReconnectsAndForgivesAnAgentThatReturns) {
   EXPECT_EQ(board.state(0), AgentState::kRunning);
   EXPECT_EQ(board.Summaries()[0].reconnects, 1u);
   EXPECT_FALSE(board.Summaries()[0].lost);
+}
+
+TEST(AgentBoardTest, OfAnAgentThatIsBackItSaysWhyItWasAway) {
+  AgentBoard board({"a"}, kBootId, 10);
+  board.Started(0, v1::Started(), 0);
+  board.Away(0, absl::UnavailableError("nothing heard"));
+  board.Away(0, absl::UnavailableError("run R is still being started: try again"));
+  EXPECT_EQ(board.trouble(0), "run R is still being started: try again");
+  board.Started(0, v1::Started(), 0);
+  EXPECT_EQ(board.trouble(0), "nothing heard");
 }
 
 TEST(AgentBoardTest, TakesTheClockOffsetOfTheFastestReport) {

@@ -51,6 +51,18 @@ std::string OnlyText(const Summary& s) {
 
 TEST(MarksTest, AGoodRunHasNone) { EXPECT_THAT(Names(GoodRun()), IsEmpty()); }
 
+TEST(MarksTest, AListWithoutAUrlIsNamedInsteadOfWhatFollowsFromIt) {
+  Summary s = GoodRun();
+  s.ledger = {.total = 3, .recorded = 3};
+  s.invalid_lines = 3;
+  s.measured = {};
+  s.measured.total_urls = 3;
+  s.measured.classes.exceptions = 3;
+  s.origin->responses = {};
+  EXPECT_THAT(Names(s), ElementsAre("no_url"));
+  EXPECT_THAT(OnlyText(s), HasSubstr("all 3"));
+}
+
 TEST(MarksTest, LateOriginIsNamedWithItsFigure) {
   Summary s = GoodRun();
   s.origin->lateness_p99_us = 7'100;

@@ -5,6 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "tests/integration/resume_fixture.h"
 
@@ -50,6 +53,110 @@ TEST_F(ResumeRefusedTest, AListOfStandardInputThatWasNotReadIsSaid) {
   const auto resumed = Resume();
   EXPECT_EQ(exit_, 2);
   EXPECT_THAT(resumed->error(), HasSubstr("begin a new run"));
+}
+
+// A new run that is refused before it has fetched anything, beside an earlier one that can be gone
+// on with.
+class NewRunRefusedTest : public ResumeFixture {
+ protected:
+  void InterruptARun() {
+    auto run = Begin(Mixed(5000), {"--concurrency", "1", "--format", "plain"});
+    ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
+    run->Signal(SIGINT);
+    ASSERT_EQ(run->WaitForExit(), 130) << run->error();
+    earlier_ = std::filesystem::read_symlink(folder_.File("out/latest"));
+  }
+
+  // Names in the folder of --out.
+  std::set<std::string> Folders() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(Out())) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  void ExpectOnlyTheEarlierRun() const {
+    EXPECT_EQ(Folders(), (std::set<std::string>{earlier_, "latest"}));
+    EXPECT_EQ(std::filesystem::read_symlink(folder_.File("out/latest")), earlier_);
+  }
+
+  std::string earlier_;
+};
+
+TEST_F(NewRunRefusedTest, ItsSettingsLeaveNoFolderAndTheEarlierRunIsTheLatest) {
+  InterruptARun();
+  const auto agent = StartAgentAt(1);
+  const std::string alias = folder_.File("alias");
+  std::filesystem::create_symlink(folder_.File("agent1"), alias);
+  const std::string twice = AgentAddress(1) + ",unix:" + alias;
+  for (const auto& command : {Command({}, "sim:nosuch"), Command({"--agents", twice})}) {
+    Program run(command);
+    run.Write("http://h1.example/\n");
+    run.CloseInput();
+    EXPECT_EQ(run.WaitForExit(), 2) << run.error();
+    EXPECT_THAT(run.error(), Not(HasSubstr("To go on")));
+    ExpectOnlyTheEarlierRun();
+  }
+  ExpectResumeCompletes(5000);
+}
+
+TEST_F(NewRunRefusedTest, TheFirstOneLeavesNoLatest) {
+  Program run(Command({}, "sim:nosuch"));
+  run.Write("http://h1.example/\n");
+  run.CloseInput();
+  EXPECT_EQ(run.WaitForExit(), 2) << run.error();
+  EXPECT_EQ(Folders(), std::set<std::string>{});
+}
+
+// The records of lines that are no URL are records.
+TEST_F(NewRunRefusedTest, WhatItHasRecordedIsKeptButIsNotTheLatest) {
+  InterruptARun();
+  // The list is read long before the agents are given up.
+  const auto agent = StartAgentAt(1);
+  const std::string alias = folder_.File("alias");
+  std::filesystem::create_symlink(folder_.File("agent1"), alias);
+  const auto run = Run("not a url\nhttp://h1.example/\n", {"--connect-timeout", "2", "--agents",
+                                                           "unix:" + folder_.File("nobody") + "," +
+                                                               AgentAddress(1) + ",unix:" + alias});
+  EXPECT_EQ(exit_, 2) << run->error();
+  EXPECT_THAT(run->error(), Not(HasSubstr("To go on")));
+  EXPECT_EQ(Folders().size(), 3u);
+  EXPECT_EQ(std::filesystem::read_symlink(folder_.File("out/latest")), earlier_);
+  ExpectResumeCompletes(5000);
+}
+
+TEST_F(NewRunRefusedTest, WithoutAgentsItCanBeGoneOnWith) {
+  const auto run =
+      Run("http://h1.example/\n", {"--agents", AgentAddress(1), "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 3) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("To go on with this run: "));
+  const auto agent = StartAgentAt(1);
+  ExpectResumeCompletes(1);
+}
+
+// There is no list to go on with.
+TEST_F(NewRunRefusedTest, WithoutAgentsAndItsListItLeavesNothing) {
+  InterruptARun();
+  Program run(Command({"--agents", AgentAddress(1), "--connect-timeout", "1"}));
+  run.Write("http://h1.example/\n");
+  EXPECT_EQ(run.WaitForExit(), 3) << run.error();
+  EXPECT_THAT(run.error(), AllOf(HasSubstr("begin a new run"), Not(HasSubstr("To go on"))));
+  ExpectOnlyTheEarlierRun();
+}
+
+TEST_F(NewRunRefusedTest, ARunThatNeverBeganIsRefusedAgainAndStays) {
+  const std::string alias = folder_.File("alias");
+  const auto run = Run("http://h1.example/\n",
+                       {"--agents", AgentAddress(1) + ",unix:" + alias, "--connect-timeout", "1"});
+  EXPECT_EQ(exit_, 3) << run->error();
+  const auto agent = StartAgentAt(1);
+  std::filesystem::create_symlink(folder_.File("agent1"), alias);
+  const auto refused = Resume();
+  EXPECT_EQ(exit_, 2) << refused->error();
+  EXPECT_THAT(refused->error(), HasSubstr("is named twice"));
+  std::filesystem::remove(alias);
+  ExpectResumeCompletes(1);
 }
 
 class RefusalTest : public ResumeFixture {

@@ -40,9 +40,21 @@ TEST_F(RunTest, WritesTheRunFolder) {
   EXPECT_THAT(folder_.Read(Latest("summary.json")), HasSubstr("totalUrls"));
 }
 
-TEST_F(RunTest, AnEmptyListIsACompleteRunOfNothing) {
+TEST_F(RunTest, AListWithoutAUrlIsAUsageErrorAndNamed) {
   const auto run = Run("\n# nothing\n", {});
+  EXPECT_EQ(exit_, 2) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("the URL list standard input holds no URL"));
+  folder_.Write("empty", "");
+  Program of_file(Command({"--urls", folder_.File("empty")}));
+  EXPECT_EQ(of_file.WaitForExit(), 2) << of_file.error();
+  EXPECT_THAT(of_file.error(), HasSubstr("the URL list " + folder_.File("empty") + " holds no"));
+  EXPECT_THAT(of_file.output() + run->output(), IsEmpty());
+}
+
+TEST_F(RunTest, AListOfWrongLinesAloneIsMarked) {
+  const auto run = Run("not a url\n", {});
   EXPECT_EQ(exit_, 0) << run->error();
+  EXPECT_THAT(boost::json::serialize(Summary().at("marks")), HasSubstr("no_url"));
   ExpectBalanced();
 }
 
@@ -131,13 +143,17 @@ TEST_F(RunTest, PasswordsAreNotPrinted) {
 }
 
 TEST_F(RunTest, AReaderThatHadEnoughEndsTheRunCleanly) {
-  Program run(Command({"--format", "plain", "--concurrency", "50"}));
-  run.Write(List(20'000));
-  run.CloseInput();
-  ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
-  run.CloseOutput();
-  EXPECT_EQ(run.WaitForExit(), 130) << run.error();
-  ExpectBalanced();
+  for (const char* format : {"plain", "records"}) {
+    Program run(Command({"--format", format, "--concurrency", "50"}));
+    run.Write(List(20'000));
+    run.CloseInput();
+    ASSERT_TRUE(run.WaitForOutput("\n")) << run.error();
+    run.CloseOutput();
+    EXPECT_EQ(run.WaitForExit(), 141) << run.error();
+    EXPECT_THAT(run.error(), HasSubstr("To go on with this run: "));
+    EXPECT_THAT(run.error(), Not(HasSubstr("coordinator: ")));
+    ExpectBalanced();
+  }
 }
 
 TEST_F(RunTest, ReachingDurationIsANormalEnd) {
@@ -184,6 +200,17 @@ TEST_F(RunTest, AnUnknownLogLevelDoesNotSilenceTheOrigin) {
   Program origin({Bin("fetchbench-origin"), "--log-level", "loud"});
   EXPECT_EQ(origin.WaitForExit(std::chrono::seconds(20)), 2);
   EXPECT_THAT(origin.error(), HasSubstr("loud"));
+}
+
+TEST_F(RunTest, AFileIsNoFolderForRuns) {
+  const std::string file = folder_.File("file");
+  folder_.Write("file", "");
+  for (const std::string& out : {file, file + "/below"}) {
+    Program run({Bin("fetchbench-coordinator"), "run", "native", "--out", out});
+    run.CloseInput();
+    EXPECT_EQ(run.WaitForExit(), 2);
+    EXPECT_THAT(run.error(), HasSubstr("--out " + out + ": " + file + " is a file, not a folder"));
+  }
 }
 
 TEST_F(RunTest, AFolderThatCannotBeWrittenIsSaid) {

@@ -44,6 +44,7 @@ TEST_F(SignalsTest, CtrlCTwiceStopsAtOnceAndLeavesNothingRunning) {
   run->Signal(SIGINT);
   run->Signal(SIGINT);
   EXPECT_EQ(run->WaitForExit(), 130) << run->error();
+  EXPECT_THAT(run->error(), HasSubstr("To go on with this run: coordinator resume " + Out() + "/"));
   EXPECT_THAT(StillAlive(children), IsEmpty());
 }
 

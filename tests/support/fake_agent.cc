@@ -180,7 +180,7 @@ bool FakeAgent::HandleLocked(const v1::CoordinatorMessage& message, CallStream& 
 }
 
 bool FakeAgent::MaybeFinish(CallStream& stream) {
-  if (!finish_ || !unacknowledged_.empty()) return false;
+  if (!finish_ || !unacknowledged_.empty() || script_.no_last_word) return false;
   v1::AgentMessage message;
   message.mutable_finished()->set_records(records_sent_);
   message.mutable_finished()->set_last_seq(last_seq_);

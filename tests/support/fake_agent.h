@@ -41,6 +41,7 @@ struct FakeAgentScript {
   int64_t clock_us = 0;  // told with Started; 0: it does not say
   bool send_batches_twice = false;
   bool ignore_cancel = false;
+  bool no_last_word = false;             // it stays there, and never says that it has finished
   std::optional<grpc::Status> refuse{};  // Execute answers this at once
   int refusals = -1;                     // so often; -1: always
   // Sent after Started and the first credit.
