@@ -154,7 +154,9 @@ Answers AnswerManyAddresses(const DnsAsked& asked) {
 Answers AnswerDeadIpv6(const DnsAsked& asked) {
   std::string message = GoodReply(asked);
   if (asked.query.type == kTypeAaaa) {
-    AddRecord(message, asked.query.name, kTypeAaaa, std::string(15, '\0') + '\1');
+    std::string loopback(15, '\0');
+    loopback.push_back('\1');
+    AddRecord(message, asked.query.name, kTypeAaaa, loopback);
   }
   return One(std::move(message));
 }
