@@ -72,6 +72,16 @@ class ContainerRunTest : public RunFixture {
     return std::filesystem::read_symlink(folder_.File("out/latest")).string();
   }
 
+  // Of a run that has just been started, and takes seconds to come to anything.
+  std::string AwaitRunId() const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!std::filesystem::is_symlink(folder_.File("out/latest")) &&
+           std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return RunId();
+  }
+
   // Containers and networks of a run that the Engine knows.
   static std::vector<std::string> EngineHas(const std::string& run_id) {
     IoThread thread("engine");
@@ -200,10 +210,12 @@ TEST_F(ContainerRunTest, WrongArgumentsAndImagesAreTheUsersMistake) {
   folder_.Write("broken.json", "{");
   const auto profile = std::make_unique<Program>(
       ContainerCommand("scripted", {}, "sim:" + folder_.File("broken.json")), environment_);
+  const std::string run_id = AwaitRunId();  // nothing but the Engine knows it in the end
   profile->CloseInput();
   EXPECT_EQ(profile->WaitForExit(), 2) << profile->error();
   EXPECT_THAT(profile->error(), HasSubstr("profile"));
-  EXPECT_THAT(LeftBehind(RunId()), IsEmpty());
+  EXPECT_THAT(LeftBehind(run_id), IsEmpty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.File("out")));
 }
 
 TEST_F(ContainerRunTest, AProfileOfOnesOwnReachesTheContainer) {

@@ -1,5 +1,7 @@
 // Whole runs with the agent that the coordinator starts itself.
 
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "tests/integration/run_fixture.h"
@@ -206,10 +208,11 @@ TEST_F(RunTest, AFileIsNoFolderForRuns) {
   const std::string file = folder_.File("file");
   folder_.Write("file", "");
   for (const std::string& out : {file, file + "/below"}) {
+    const std::string why = fmt::format("--out {}: {} is a file, not a folder", out, file);
     Program run({Bin("fetchbench-coordinator"), "run", "native", "--out", out});
     run.CloseInput();
     EXPECT_EQ(run.WaitForExit(), 2);
-    EXPECT_THAT(run.error(), HasSubstr("--out " + out + ": " + file + " is a file, not a folder"));
+    EXPECT_THAT(run.error(), HasSubstr(why));
   }
 }
 
