@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(AgentConfig conf
   config.no_containers = security->no_containers;
   std::unique_ptr<AgentServer> server(new AgentServer(std::move(config)));
   if (absl::Status s = server->ServeMetrics(); !s.ok()) return s;
-  if (absl::Status s = server->Listen(listen, *security); !s.ok()) return s;
+  if (absl::Status s = server->Listen(*address, *security); !s.ok()) return s;
   return server;
 }
 
@@ -74,19 +74,17 @@ Task<> AgentServer::PublishMetrics() {
   }
 }
 
-absl::Status AgentServer::Listen(const std::string& listen, const ListenSecurity& security) {
-  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
-  if (!address.ok()) return address.status();
-  const bool is_unix = !address->socket_path.empty();
+absl::Status AgentServer::Listen(ListenAddress address, const ListenSecurity& security) {
+  const bool is_unix = !address.socket_path.empty();
   if (is_unix) {
-    if (absl::Status s = PrepareSocketFolder(address->socket_path); !s.ok()) return s;
+    if (absl::Status s = PrepareSocketFolder(address.socket_path); !s.ok()) return s;
   }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  absl::StatusOr<std::vector<Fd>> listeners = OpenListeners(*address);
+  absl::StatusOr<std::vector<Fd>> listeners = OpenListeners(address);
   if (!listeners.ok()) return listeners.status();
-  if (is_unix) socket_path_ = address->socket_path;
-  address_ = address->Text();
+  if (is_unix) socket_path_ = address.socket_path;
+  address_ = address.Text();
   grpc::ServerBuilder builder;
   ApplyServerOptions(builder);
   auto door = builder.experimental().AddExternalConnectionAcceptor(

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "agent/connection_book.h"
 #include "agent/doorkeeper.h"
+#include "agent/listen_address.h"
 #include "agent/listen_security.h"
 #include "agent/memory_watch.h"
 #include "agent/run_keeper.h"
@@ -48,7 +49,7 @@ class AgentServer {
 
  private:
   explicit AgentServer(AgentConfig config);
-  absl::Status Listen(const std::string& listen, const ListenSecurity& security);
+  absl::Status Listen(ListenAddress address, const ListenSecurity& security);
   absl::Status ServeMetrics();
   Task<> PublishMetrics();
   void WatchMemory();

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <random>
 
-#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/suggest.h"
 
 namespace fetchbench::coordinator {
@@ -80,9 +79,7 @@ absl::StatusOr<std::vector<TargetInfo>> BenchTargets(const std::vector<BenchSett
   for (const std::string& name : wanted) {
     const TargetInfo* found = registry.Find(name);
     if (found == nullptr) {
-      return absl::InvalidArgumentError(
-          fmt::format("there is no target '{}'{}; `{} targets` lists them", name,
-                      DidYouMean(name, registry.Words()), ProgramName()));
+      return absl::InvalidArgumentError(NoSuchTarget(name, registry.Words()));
     }
     const bool twice = std::ranges::any_of(
         targets, [found](const TargetInfo& other) { return other.name == found->name; });

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "coordinator/cli/program_name.h"
 #include "coordinator/cli/setting_values.h"
 #include "coordinator/cli/settings.h"
+#include "coordinator/cli/suggest.h"
 
 #ifndef FETCHBENCH_SOURCE
 #error "the build defines FETCHBENCH_SOURCE"
@@ -29,8 +29,7 @@ absl::Status AddTarget(const std::string& text, const TargetRegistry& targets,
                        std::vector<TargetInfo>& to) {
   const TargetInfo* target = targets.Find(text);
   if (target == nullptr) {
-    return WrongValue(fmt::format("there is no target '{}'{}; `{} targets` lists them", text,
-                                  DidYouMean(text, targets.Words()), ProgramName()));
+    return WrongValue(NoSuchTarget(text, targets.Words()));
   }
   const bool twice =
       std::ranges::any_of(to, [target](const TargetInfo& t) { return t.name == target->name; });

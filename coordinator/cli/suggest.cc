@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "coordinator/cli/program_name.h"
+
 namespace fetchbench::coordinator {
 namespace {
 
@@ -44,6 +46,11 @@ std::string Suggest(std::string_view word, const std::vector<std::string>& candi
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = Suggest(word, candidates);
   return best.empty() ? std::string() : fmt::format(" (did you mean {}?)", best);
+}
+
+std::string NoSuchTarget(std::string_view name, const std::vector<std::string>& targets) {
+  return fmt::format("there is no target '{}'{}; `{} targets` lists them", name,
+                     DidYouMean(name, targets), ProgramName());
 }
 
 }  // namespace fetchbench::coordinator

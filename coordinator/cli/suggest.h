@@ -13,4 +13,7 @@ std::string Suggest(std::string_view word, const std::vector<std::string>& candi
 // " (did you mean X?)", or empty.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
 
+// That no target has this name, which was probably meant, and the command that lists all.
+std::string NoSuchTarget(std::string_view name, const std::vector<std::string>& targets);
+
 }  // namespace fetchbench::coordinator

@@ -78,16 +78,6 @@ bool MayPass(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsUnavailable(status);
 }
 
-Task<absl::Status> CancelAt(net::any_io_executor loop, const AgentEndpoint& endpoint,
-                            std::string run_id, SteadyTime deadline,
-                            const std::function<bool()>& stopped) {
-  const auto stub = v1::Agent::NewStub(MakeAgentChannel(endpoint));
-  absl::Status status =
-      co_await CancelOnce(std::move(loop), stub.get(), std::move(run_id), deadline, stopped);
-  // A free agent looks at what it would begin: the run was over by then.
-  co_return absl::IsNotFound(status) ? absl::OkStatus() : status;
-}
-
 Task<> Pause(net::any_io_executor loop) {
   net::steady_timer pause(loop, kTakenBackPause);
   co_await pause.async_wait(kAsTuple);
@@ -109,10 +99,13 @@ Task<absl::StatusOr<std::string>> BusyRun(net::any_io_executor loop, AgentEndpoi
 // whether there is still something to end, so that one that went away meanwhile is not waited for.
 Task<absl::Status> EndRun(net::any_io_executor loop, BusyAgent agent, ReleaseLimits limits,
                           std::function<bool()> stopped) {
+  const auto stub = v1::Agent::NewStub(MakeAgentChannel(agent.endpoint));
   const SteadyTime until = std::chrono::steady_clock::now() + limits.starting;
   for (bool told = false; true; told = true) {
     const SteadyTime deadline = std::chrono::steady_clock::now() + kCancelLimit;
-    absl::Status status = co_await CancelAt(loop, agent.endpoint, agent.run_id, deadline, stopped);
+    absl::Status status = co_await CancelOnce(loop, stub.get(), agent.run_id, deadline, stopped);
+    // A free agent looks at what it would begin: the run was over by then.
+    if (absl::IsNotFound(status)) co_return absl::OkStatus();
     if (!MayPass(status) || std::chrono::steady_clock::now() >= until) co_return status;
     co_await Pause(loop);
     if (stopped()) co_return absl::CancelledError("stopped");
