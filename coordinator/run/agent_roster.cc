@@ -125,7 +125,7 @@ void AgentRoster::ResumeReading() {
 void AgentRoster::CancelAll(const std::string& reason) {
   for (AgentIndex i = 0; i < sessions_.size(); ++i) {
     if (board_->state(i) != AgentState::kRunning) {
-      AbandonAway(i);
+      AbandonAway(i, /*lost=*/!MerelyStarting(i));
       continue;
     }
     sessions_[i]->SendCancel(reason);
@@ -140,7 +140,7 @@ void AgentRoster::FinishAll() {
     if (board_->state(i) == AgentState::kRunning) {
       sessions_[i]->SendFinish();
     } else {
-      AbandonAway(i);
+      AbandonAway(i, /*lost=*/true);
     }
   }
 }
@@ -151,11 +151,16 @@ void AgentRoster::AbandonAll() {
   }
 }
 
-// One that is not here at the end: it counts as lost unless it had ended before.
-void AgentRoster::AbandonAway(AgentIndex agent) {
+// It has not told yet that it runs the target, and nothing is known against it.
+bool AgentRoster::MerelyStarting(AgentIndex agent) const {
+  return !board_->ever_started(agent) && board_->trouble(agent).empty();
+}
+
+// One that is not here at the end: nothing is taken from it any more.
+void AgentRoster::AbandonAway(AgentIndex agent, bool lost) {
   if (sessions_[agent]->ended()) return;
   sessions_[agent]->Abandon();
-  board_->Lost(agent, "was not there at the end");
+  if (lost) board_->Lost(agent, "was not there at the end");
 }
 
 }  // namespace fetchbench::coordinator

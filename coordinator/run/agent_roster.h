@@ -61,15 +61,17 @@ class AgentRoster {
   std::vector<AgentIndex> MayBeBusy() const;
 
   void ResumeReading();
-  // Those that are here are told to stop at once, the others are given up.
+  // Those that are here are told to stop at once, the others are given up: as lost, unless they
+  // were still starting, for which whoever stopped the run did not wait.
   void CancelAll(const std::string& reason);
-  // Those that are here are told that no further URL comes, the others are given up.
+  // Those that are here are told that no further URL comes, the others are given up as lost.
   void FinishAll();
   void AbandonAll();
 
  private:
   absl::Status WhyNoneStarted() const;
-  void AbandonAway(AgentIndex agent);
+  bool MerelyStarting(AgentIndex agent) const;
+  void AbandonAway(AgentIndex agent, bool lost);
   bool AllWant(const std::vector<bool>& expected) const;
   bool AnyStarting() const;
 

@@ -333,6 +333,32 @@ TEST_F(RunEngineTest, StopDoesNotWaitForAnAgentThatIgnoresIt) {
   EXPECT_THAT(result.may_be_busy, ElementsAre(0u));
 }
 
+FakeAgentScript WithoutAnAnswer() {
+  return {.answer = [](uint64_t, const std::string&) { return std::optional<Record>(); }};
+}
+
+void StopIt(RunEngine& engine) { engine.Stop(RunEnd::kInterrupted, "stopped by the user"); }
+
+TEST_F(RunEngineTest, AnAgentThatWasStillStartingIsNotLostByAStop) {
+  Add(WithoutAnAnswer());
+  // Longer than the fixture waits for agents to be reached.
+  Add({.slow_first_start = milliseconds(2'500)});
+  const EngineResult result = Run(10, StopIt);
+  EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
+  ASSERT_EQ(result.agents.size(), 2u);
+  EXPECT_FALSE(result.agents[1].lost) << result.agents[1].trouble;
+  EXPECT_EQ(result.agents[1].trouble, "");
+}
+
+TEST_F(RunEngineTest, AnAgentThatCouldNotBeReachedIsLostAlsoWhenTheRunIsStopped) {
+  Add(WithoutAnAnswer());
+  further_addresses_ = {"127.0.0.1:1"};
+  const EngineResult result = Run(10, StopIt);
+  EXPECT_EQ(result.end.end, RunEnd::kInterrupted);
+  ASSERT_EQ(result.agents.size(), 2u);
+  EXPECT_TRUE(result.agents[1].lost);
+}
+
 Task<absl::Status> WaitForStop(std::function<bool()> stopped) {
   net::steady_timer timer(co_await net::this_coro::executor);
   while (!stopped()) {

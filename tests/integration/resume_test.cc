@@ -139,16 +139,13 @@ TEST_F(ResumeTest, ARunKilledOverAndOverEndsOnce) {
 TEST_F(ResumeTest, AfterCtrlCTheSummaryNamesTheCommandAndWhatWasCutShortIsFetchedAgain) {
   const std::string list = Mixed(6000);
   const std::string undisturbed = CountsOfUndisturbedRun(list);
-  auto run = Begin(list, {"--concurrency", "3"});
-  ASSERT_TRUE(run->WaitForError("Web:"));
-  // Until there is something.
-  for (int i = 0; i < 500 && !Exists("records.db"); ++i) usleep(20'000);
-  std::this_thread::sleep_for(milliseconds(900));
+  auto run = Begin(list, {"--concurrency", "3", "--format", "plain"});
+  ASSERT_TRUE(run->WaitForOutput("://h")) << run->error();
   run->Signal(SIGINT);
   EXPECT_EQ(run->WaitForExit(), 130) << run->error();
   EXPECT_THAT(run->output() + run->error(), HasSubstr("coordinator resume " + Out() + "/"));
   EXPECT_FALSE(Summary().at("degraded").as_bool()) << "agents that hand back what they had";
-  const auto resumed = Resume();
+  const auto resumed = Resume({"--format", "pretty"});
   EXPECT_EQ(exit_, 0) << resumed->error();
   EXPECT_FALSE(Summary().at("degraded").as_bool());
   EXPECT_THAT(resumed->output(), HasSubstr("wall time"));
@@ -158,7 +155,7 @@ TEST_F(ResumeTest, AfterCtrlCTheSummaryNamesTheCommandAndWhatWasCutShortIsFetche
 }
 
 TEST_F(ResumeTest, AfterDurationTheRestIsFetchedWhenAskedFor) {
-  Program run(Command({"--concurrency", "1", "--duration", "0.5"}));
+  Program run(Command({"--concurrency", "1", "--duration", "0.2"}));
   run.Write(Mixed(3000));
   run.CloseInput();
   ASSERT_EQ(run.WaitForExit(), 0) << run.error();
