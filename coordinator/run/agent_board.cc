@@ -196,6 +196,10 @@ std::vector<AgentProgress> AgentBoard::Rows(SteadyTime now) {
     if (a.reports > 0) row.rss_bytes = a.last.target().rss_bytes();
     if (a.state != AgentState::kRunning && a.state != AgentState::kDone) {
       row.note = a.summary.trouble;
+    } else if (a.state == AgentState::kRunning && a.no_record_for.count() > 0) {
+      row.note =
+          fmt::format("no record for {} s",
+                      std::chrono::duration_cast<std::chrono::seconds>(a.no_record_for).count());
     }
     rows.push_back(std::move(row));
   }

@@ -32,6 +32,10 @@ class AgentBoard {
   bool Started(AgentIndex agent, const v1::Started& started, int64_t wall_us);
   void Progress(AgentIndex agent, const v1::Progress& progress, SteadyTime now, int64_t wall_us);
   void Records(AgentIndex agent, uint64_t count);
+  // It is heard, has URLs, and gave no record for so long; 0: nothing to say.
+  void NoRecordFor(AgentIndex agent, SteadyTime::duration silence) {
+    agents_[agent].no_record_for = silence;
+  }
   void Away(AgentIndex agent, const absl::Status& why);
   void Lost(AgentIndex agent, const std::string& why);
   // `last`: its last word, or empty when there was none.
@@ -41,6 +45,9 @@ class AgentBoard {
   size_t size() const { return agents_.size(); }
   AgentState state(AgentIndex agent) const { return agents_[agent].state; }
   bool ever_started(AgentIndex agent) const { return agents_[agent].started.has_value(); }
+  SteadyTime::duration no_record_for(AgentIndex agent) const {
+    return agents_[agent].no_record_for;
+  }
   const std::string& name(AgentIndex agent) const { return agents_[agent].name; }
   const std::string& trouble(AgentIndex agent) const { return agents_[agent].summary.trouble; }
   // Why it gave the run up; OK: it did not.
@@ -73,6 +80,7 @@ class AgentBoard {
     RateMeter rate;
     std::optional<double> cpu_fraction;
     uint64_t records = 0;
+    SteadyTime::duration no_record_for{};
     double steal_sum = 0;
     uint64_t reports = 0;
     bool clock_told = false;

@@ -114,6 +114,7 @@ void RunEngine::Feed(uint64_t total, uint64_t recorded, const std::vector<uint64
   book_ =
       std::make_unique<LeaseBook>(total, recorded, remaining, static_cast<uint32_t>(roster_.size()),
                                   options_.grace, std::move(source), std::move(known_));
+  records_ = RecordWatch(roster_.size());
   for (AgentIndex i = 0; i < roster_.size(); ++i) {
     if (roster_.session(i).ended()) book_->AgentGone(i);
     if (!roster_.board().ever_started(i)) book_->AgentAway(i, clock_.Now());
@@ -175,6 +176,7 @@ void RunEngine::OnBatch(AgentIndex agent, uint32_t epoch, uint64_t seq,
     if (!book_) break;  // nothing is lent yet: nothing can be right
     const Accepted accepted = book_->Accept(agent, record.index);
     // Times of all records are by one clock, ours.
+    if (accepted.verdict != Verdict::kUnknown) records_.Heard(agent);
     if (record.start_us > 0) record.start_us -= roster_.board().clock_offset_us(agent);
     if (accepted.verdict == Verdict::kFirst) batch.Add(std::move(record), accepted.url);
   }
@@ -208,6 +210,11 @@ void RunEngine::OnFinished(AgentIndex agent, const v1::Finished& finished) {
 void RunEngine::OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last) {
   roster_.board().Failed(agent, why, last);
   LogAgentFailed(roster_.board().name(agent), why, last);
+  GoneForGood(agent);
+}
+
+// It will not come back.
+void RunEngine::GoneForGood(AgentIndex agent) {
   if (book_) book_->AgentGone(agent);
   roster_.Wake();
   FeedAll();
@@ -279,6 +286,33 @@ void RunEngine::WatchLastWords(SteadyTime now) {
   if (!silent.empty()) LogLastWordsAwaited(silent, *end_deadline_ - now);
 }
 
+// Agents that are heard, and bring nothing.
+void RunEngine::WatchRecords(SteadyTime now) {
+  const bool room = HasRoom();  // else we do not read what they give
+  records_.Pass(now, [this, room](AgentIndex i) {
+    return room && roster_.IsHere(i) && book_->LentTo(i) > 0;
+  });
+  const std::chrono::microseconds timeout(options_.timeout_us);
+  for (AgentIndex i = 0; i < records_.size() && !stopping(); ++i) {
+    const SteadyTime::duration silence = records_.silence(i);
+    const bool is_news = silence >= timeout + kNoRecordIsNews;
+    const bool was_news = roster_.board().no_record_for(i).count() > 0;
+    if (is_news && !was_news) LogNoRecords(roster_.board().name(i), silence, book_->LentTo(i));
+    roster_.board().NoRecordFor(i, is_news ? silence : SteadyTime::duration(0));
+    if (silence >= timeout + options_.record_grace) GiveUp(i, silence);
+  }
+}
+
+void RunEngine::GiveUp(AgentIndex agent, SteadyTime::duration silence) {
+  const absl::Status why = absl::DeadlineExceededError(fmt::format(
+      "it gave no record for {} s, and had {} URLs to fetch",
+      std::chrono::duration_cast<std::chrono::seconds>(silence).count(), book_->LentTo(agent)));
+  roster_.session(agent).Abandon();
+  roster_.board().Failed(agent, why, {});
+  LogAgentGivenUp(roster_.board().name(agent), why);
+  GoneForGood(agent);
+}
+
 std::vector<Disturbance> RunEngine::Disturbances() const {
   std::vector<Disturbance> disturbed;
   for (AgentIndex i = 0; i < roster_.size(); ++i) {
@@ -331,6 +365,7 @@ Task<> RunEngine::Tick(std::shared_ptr<RunEngine> self) {
       }
       self->moved_.Look(*self->book_, self->roster_.board());
       self->FeedAll();
+      self->WatchRecords(now);
       self->WatchSolitude(now);
     }
     self->WatchLastWords(now);

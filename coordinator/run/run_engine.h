@@ -19,6 +19,7 @@
 #include "coordinator/run/commit_pipe.h"
 #include "coordinator/run/lease_book.h"
 #include "coordinator/run/record_stream.h"
+#include "coordinator/run/record_watch.h"
 #include "coordinator/run/run_log.h"
 #include "coordinator/run/stored_records.h"
 #include "coordinator/summary/aggregator.h"
@@ -39,6 +40,9 @@ struct EngineOptions {
   std::chrono::milliseconds linger{0};
   // After a stop, for the agents to hand in what was under way.
   std::chrono::milliseconds stop_wait{1'500};
+  // An agent that has URLs and gives no record is given up after the timeout of a request and so
+  // long: twice what agents wait themselves before they end a target that hangs.
+  std::chrono::milliseconds record_grace{60'000};
   // With no agent here for so long the run is given up; 0: it waits until one returns.
   std::chrono::milliseconds give_up_after{0};
 };
@@ -67,6 +71,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   static constexpr std::chrono::milliseconds kAloneIsNews{2'000};
   // The same of a last word that does not come.
   static constexpr std::chrono::milliseconds kSilenceIsNews{2'000};
+  // The same of a record that does not come, beyond the timeout of a request.
+  static constexpr std::chrono::milliseconds kNoRecordIsNews{5'000};
 
   // `stored`: what an earlier session of the run recorded, in the store at that path; empty: the
   // store is created.
@@ -133,6 +139,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void OnBatch(AgentIndex agent, uint32_t epoch, uint64_t seq, std::vector<Record> records);
   void OnFinished(AgentIndex agent, const v1::Finished& finished);
   void OnFailed(AgentIndex agent, const absl::Status& why, const v1::Failed& last);
+  void GoneForGood(AgentIndex agent);
   void OnAway(AgentIndex agent, const absl::Status& why);
   void OnCommitted(AgentIndex agent, uint32_t epoch, uint64_t seq, size_t rows);
   void OnRowsMoved();
@@ -146,6 +153,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   void CheckEnd();
   void WatchSolitude(SteadyTime now);
   void WatchLastWords(SteadyTime now);
+  void WatchRecords(SteadyTime now);
+  void GiveUp(AgentIndex agent, SteadyTime::duration silence);
   static Task<> Tick(std::shared_ptr<RunEngine> self);
   EngineEnd End() const;
 
@@ -159,6 +168,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   std::vector<uint64_t> known_by_agent_;
   AgentRoster roster_;
   std::unique_ptr<LeaseBook> book_;
+  RecordWatch records_{0};
   MovedUrls moved_;
   std::vector<std::function<void()>> waiting_for_room_;
   Wakeup end_;

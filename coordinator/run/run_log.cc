@@ -72,6 +72,19 @@ void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble) 
            fmt::format("agent {} {}", agent, MemoryTroubleText(trouble)));
 }
 
+void LogNoRecords(const std::string& agent, SteadyTime::duration silence, uint64_t urls) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silence).count();
+  LogEvent(level::warn, "no_records", {{"agent", agent}, {"seconds", seconds}, {"urls", urls}},
+           fmt::format("agent {} gave no record for {} s, and has {} URLs to fetch: its target "
+                       "hangs, or its host is overloaded",
+                       agent, seconds, Grouped(urls)));
+}
+
+void LogAgentGivenUp(const std::string& agent, const absl::Status& why) {
+  LogEvent(level::err, "agent_given_up", {{"agent", agent}, {"why", Text(why)}},
+           fmt::format("agent {} is given up: {}", agent, Text(why)));
+}
+
 void LogAgentLost(const std::string& agent) {
   LogEvent(level::err, "agent_lost", {{"agent", agent}},
            fmt::format("agent {} stayed away: its URLs go to others", agent));

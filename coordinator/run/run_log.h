@@ -26,6 +26,10 @@ void LogAgentHere(const std::string& agent, const v1::Started& started, bool aga
 void LogAgentAway(const std::string& agent, const absl::Status& why);
 // It is here again, and says that its memory was why it hung up.
 void LogAgentMemory(const std::string& agent, const v1::MemoryTrouble& trouble);
+// It is heard, has `urls` and gives no record of them.
+void LogNoRecords(const std::string& agent, SteadyTime::duration silence, uint64_t urls);
+// It is not spoken to any more in this run.
+void LogAgentGivenUp(const std::string& agent, const absl::Status& why);
 void LogAgentLost(const std::string& agent);
 // All records are there, and these agents have not said how their targets ended.
 void LogLastWordsAwaited(const std::vector<std::string>& agents, SteadyTime::duration at_most);

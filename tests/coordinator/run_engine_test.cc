@@ -369,6 +369,20 @@ Task<absl::Status> WaitForStop(std::function<bool()> stopped) {
 }
 
 // Else the loop would go on for as long as the agent is asked.
+TEST_F(RunEngineTest, AnAgentThatIsHeardAndGivesNoRecordIsGivenUp) {
+  options_.timeout_us = 100'000;
+  options_.record_grace = milliseconds(300);
+  const FakeAgent& agent =
+      Add({.answer = [](uint64_t, const std::string&) { return std::optional<Record>(); }});
+  const EngineResult result = Run(10);
+  EXPECT_EQ(result.end.end, RunEnd::kIncomplete);
+  EXPECT_THAT(result.end.reason, HasSubstr("gave no record"));
+  EXPECT_TRUE(result.agents[0].lost);
+  EXPECT_EQ(result.counts.taken_back, 10u) << "they were there for others";
+  EXPECT_EQ(agent.starts().size(), 1u) << "it is not dialled again";
+  EXPECT_THAT(result.may_be_busy, ElementsAre(0u));
+}
+
 TEST_F(RunEngineTest, AStopEndsTheReleaseOfAnAgent) {
   Add();
   Add({.refuse = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "busy with run R since T")});

@@ -11,6 +11,7 @@
 #include "coordinator/fleet/peer_text.h"
 #include "coordinator/host/placement.h"
 #include "coordinator/run/agent_board.h"
+#include "coordinator/run/record_watch.h"
 #include "coordinator/run/run_folder.h"
 #include "coordinator/run/run_report.h"
 #include "coordinator/run/run_setup.h"
@@ -380,6 +381,39 @@ TEST(AgentBoardTest, ShowsCpuOfTheLastInterval) {
   progress.mutable_target()->set_user_us(500'000);
   board.Progress(0, progress, SteadyTime(seconds(2)), 0);
   EXPECT_DOUBLE_EQ(board.Rows(SteadyTime(seconds(2)))[0].cpu_fraction.value_or(0), 0.5);
+}
+
+TEST(RecordWatchTest, CountsOnlyWhileAnAgentOwesARecord) {
+  using std::chrono::milliseconds;
+  RecordWatch watch(2);
+  const SteadyTime begin{};
+  watch.Pass(begin, [](AgentIndex) { return true; });
+  watch.Pass(begin + milliseconds(400), [](AgentIndex) { return true; });
+  EXPECT_EQ(watch.silence(0), milliseconds(400));
+  watch.Heard(0);
+  watch.Pass(begin + milliseconds(600), [](AgentIndex) { return true; });
+  EXPECT_EQ(watch.silence(0), milliseconds(200));
+  EXPECT_EQ(watch.silence(1), milliseconds(600));
+  watch.Pass(begin + milliseconds(700), [](AgentIndex agent) { return agent == 0; });
+  EXPECT_EQ(watch.silence(0), milliseconds(300));
+  EXPECT_EQ(watch.silence(1), milliseconds(0));
+}
+
+TEST(RecordWatchTest, AStandstillOfOursIsNobodysSilence) {
+  RecordWatch watch(1);
+  const auto owes = [](AgentIndex) { return true; };
+  watch.Pass(SteadyTime{}, owes);
+  watch.Pass(SteadyTime{} + std::chrono::hours(1), owes);
+  EXPECT_EQ(watch.silence(0), RecordWatch::kLongestStep);
+}
+
+TEST(AgentBoardTest, ARunningAgentThatGivesNoRecordSaysSoInItsRow) {
+  AgentBoard board({"a"}, "boot", 10);
+  board.Started(0, v1::Started(), 0);
+  board.NoRecordFor(0, std::chrono::milliseconds(12'400));
+  EXPECT_EQ(board.Rows(SteadyTime{})[0].note, "no record for 12 s");
+  board.NoRecordFor(0, {});
+  EXPECT_EQ(board.Rows(SteadyTime{})[0].note, "");
 }
 
 }  // namespace
