@@ -17,6 +17,9 @@ constexpr std::string_view kNameMark = "=";
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
+// Of a host name as text (RFC 1035, 2.3.4: 255 octets on the wire).
+constexpr size_t kMaxHostLength = 253;
+
 // Would end a line, or do things to a terminal, wherever it is shown.
 bool HasControlCharacter(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
@@ -33,10 +36,11 @@ uint32_t PortOf(std::string_view text) {
 
 // A host's name as it stands in a certificate and an inventory; an IPv6 address can be one.
 bool IsName(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == ':';
-  });
+  return !text.empty() && text.size() <= kMaxHostLength &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '.' || c == '_' || c == ':';
+         });
 }
 
 }  // namespace
@@ -56,7 +60,8 @@ absl::StatusOr<std::string> ParseAddress(std::string_view text, std::string_view
   const std::string_view host = text.substr(0, colon);
   const uint32_t port =
       PortOf(colon == std::string_view::npos ? default_port : text.substr(colon + 1));
-  if (host.empty() || host.find_first_of(" /@=") != std::string_view::npos || port == 0) {
+  if (host.empty() || host.size() > kMaxHostLength ||
+      host.find_first_of(" /@=") != std::string_view::npos || port == 0) {
     return wrong();
   }
   return fmt::format("{}:{}", host, port);
@@ -69,9 +74,9 @@ absl::StatusOr<AgentEndpoint> ParseAgentEndpoint(std::string_view text) {
   if (mark != std::string_view::npos) {
     endpoint.name = std::string(text.substr(0, mark));
     if (!IsName(endpoint.name)) {
-      return Wrong(
-          fmt::format("'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.', '_' and ':'",
-                      Harmless(text)));
+      return Wrong(fmt::format(
+          "'{}' is not NAME=ADDRESS: a name has letters, digits, '-', '.', '_' and ':', {} at most",
+          Harmless(text), kMaxHostLength));
     }
     text.remove_prefix(mark + kNameMark.size());
   }

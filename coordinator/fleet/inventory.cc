@@ -77,10 +77,14 @@ Inventory ParseInventory(std::string_view text, const std::string& file) {
   };
   for (size_t line = 1; !text.empty(); ++line) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> words = Words(text.substr(0, end));
+    const std::string_view whole = text.substr(0, end);
+    const std::vector<std::string_view> words = Words(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
-    absl::StatusOr<InventoryHost> host = ParseHost(words);
+    absl::StatusOr<InventoryHost> host =
+        whole.size() <= kMaxInventoryLine
+            ? ParseHost(words)
+            : Wrong(fmt::format("a line of {} bytes; at most {}", whole.size(), kMaxInventoryLine));
     const absl::Status status = host.ok() ? CheckNew(*host, names, addresses) : host.status();
     if (!status.ok()) {
       skip(line, status);

@@ -33,6 +33,7 @@ struct Inventory {
 };
 
 inline constexpr size_t kMaxInventoryBytes = 16 << 20;
+inline constexpr size_t kMaxInventoryLine = 4096;  // bytes
 inline constexpr size_t kMaxInventoryProblems = 20;
 
 // `file` is for the messages. Pure.

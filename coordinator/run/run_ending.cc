@@ -38,6 +38,7 @@ void NoteSessions(const RunParts& parts, const EngineEnd& end, Summary& s) {
   s.ledger.duplicates_dropped += state.duplicates_dropped;
   s.ledger.requested_again += state.requested_again;
   s.resumed = state.sessions - 1;
+  s.recorded_earlier = parts.engine.recorded_earlier();
   s.down_us = Pauses(state.pauses).Total();
   // Its files are damaged: nobody can.
   if (s.end == RunEnd::kComplete || absl::IsDataLoss(end.error) || !CanGoOn(state)) return;

@@ -25,6 +25,7 @@ absl::StatusOr<std::shared_ptr<RunEngine>> RunEngine::Create(net::any_io_executo
   if (stored) {
     engine->known_ = stored->recorded;
     engine->known_by_agent_ = stored->by_agent;
+    engine->recorded_earlier_ = engine->known_.count();
   }
   auto pipe = CommitPipe::Create(engine->loop_, store_path, options.timeout_us, std::move(stored));
   if (!pipe.ok()) return pipe.status();

@@ -123,6 +123,8 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   uint64_t committed() const { return pipe_->committed(); }
   // Records that earlier sessions left; 0 after Feed.
   uint64_t known() const { return known_.count(); }
+  // The same, before Feed and after.
+  uint64_t recorded_earlier() const { return recorded_earlier_; }
   // URLs that were taken back from this agent.
   uint64_t TakenFrom(AgentIndex agent) const { return book_ ? book_->TakenFrom(agent) : 0; }
   // The agents of this session that something befell.
@@ -166,6 +168,7 @@ class RunEngine : public std::enable_shared_from_this<RunEngine> {
   std::shared_ptr<CommitPipe> pipe_;
   IndexSet known_;  // recorded by earlier sessions, until Feed
   std::vector<uint64_t> known_by_agent_;
+  uint64_t recorded_earlier_ = 0;
   AgentRoster roster_;
   std::unique_ptr<LeaseBook> book_;
   RecordWatch records_{0};

@@ -170,9 +170,11 @@ void Marker::MarkHosts() {
 }
 
 void Marker::MarkConcurrency() {
-  // Judged only where it could have been reached and seen.
+  // Judged only where it could have been reached and seen. What agents say is about this session.
   const uint64_t wanted = s_.facts.concurrency;
-  if (wanted == 0 || s_.measured.timed_urls < 2 * wanted) return;
+  const uint64_t timed = s_.measured.timed_urls;
+  const uint64_t timed_here = timed - std::min(timed, s_.recorded_earlier);
+  if (wanted == 0 || timed_here < 2 * wanted) return;
   if (s_.measured.time_us < kShortestJudgedUs) return;
   uint64_t reached = 0;
   for (const AgentSummary& a : s_.agents) reached += a.most_in_flight;

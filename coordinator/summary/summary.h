@@ -218,6 +218,7 @@ struct Summary {
   bool degraded = false;  // complete, but not undisturbed: an agent was lost or reconnected
   // How often the run was taken up again after its coordinator was gone, and how long it was down.
   uint32_t resumed = 0;
+  uint64_t recorded_earlier = 0;  // URLs that the sessions before this one recorded
   int64_t down_us = 0;
   std::string resume_command;  // goes on with what is left; empty: there is nothing to go on with
   std::string reason;  // why the run ended early or is degraded, in words; empty: nothing to say

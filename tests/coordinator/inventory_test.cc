@@ -72,6 +72,17 @@ TEST(InventoryTest, BadLinesAreLocatedCountedAndSkipped) {
                   HasSubstr("hosts:7: a is there twice"), HasSubstr("hosts:8: ")));
 }
 
+TEST(InventoryTest, NamesAndLinesBeyondReasonAreSkippedInAShortSentence) {
+  const std::string name(254, 'n');
+  const std::string line(size_t{5} << 20, 'l');
+  const Inventory inventory =
+      Parse(name + " 10.0.0.1\na " + name + ":1\n" + line + " 10.0.0.3\ngood 10.0.0.4\n");
+  EXPECT_THAT(Shown(inventory.Endpoints()), ElementsAre("good=10.0.0.4:7311"));
+  EXPECT_THAT(inventory.problems,
+              ElementsAre(HasSubstr("253 at most"), HasSubstr("is not an address"),
+                          HasSubstr("hosts:3: a line of 5242889 bytes; at most 4096")));
+}
+
 TEST(InventoryTest, AHostThatIsThereTwiceIsTakenOnce) {
   const Inventory inventory = Parse("a 10.0.0.1\na 10.0.0.2\nb 10.0.0.1:7311\n");
   EXPECT_THAT(Shown(inventory.Endpoints()), ElementsAre("a=10.0.0.1:7311"));

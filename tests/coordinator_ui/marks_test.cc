@@ -175,6 +175,10 @@ TEST(MarksTest, ConcurrencyIsJudgedOnlyWhereItCouldBeReached) {
   s.agents[0].most_in_flight = 80;
   s.measured.time_us = 900'000;  // over before a report could see it
   EXPECT_THAT(Names(s), IsEmpty());
+  s = GoodRun();
+  s.agents[0].most_in_flight = 0;
+  s.recorded_earlier = s.measured.timed_urls;  // all that was left of it was to sum up
+  EXPECT_THAT(Names(s), IsEmpty());
 }
 
 TEST(MarksTest, ATargetThatReportsMoreThanWasSentIsCaught) {

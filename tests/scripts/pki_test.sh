@@ -51,6 +51,19 @@ test_a_host_has_its_name_and_can_only_serve() {
   expect_contains "the key" "prime256v1" "$(openssl pkey -in "$folder/hosts/h1/tls.key" -noout -text)"
 }
 
+test_a_name_with_colons_is_an_ipv6_address_or_none() {
+  local name
+  make_fleet
+  for name in ::1 :: fe80:: 1:2:3:4:5:6:7:8 ::ffff:a00:5 2001:DB8::1; do
+    pki host "$name"
+    expect_contains "$name" "URI:fetchbench://lab/host/$name, IP Address:" "$(names_of "$folder/hosts/$name/tls.crt")"
+  done
+  for name in a:b URI:x : 1: :1 1::2::3 :::1 1:2:3:4:5:6:7 1:2:3:4:5:6:7:8:9 1:2:3:4:5:6:7:8:: 12345::1 g::1; do
+    expect_exit 2 host "$name"
+    expect_contains "$name" "'$name' is no name" "$(cat stderr)"
+  done
+}
+
 # A signal comes between the renames that put something new in the place of the old.
 test_a_signal_takes_nothing_out_of_its_place() {
   local signal
